@@ -1,0 +1,2 @@
+// Flags -> config -> layers -> run. Composition only.
+export {}

@@ -1,0 +1,22 @@
+import { defineConfig } from "vitest/config"
+
+// Unit tests, property tests and simulations run everywhere; end-to-end tests need the real cluster
+// (tools/cluster), which their global set-up starts.
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: "unit", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**", "**/node_modules/**"] } },
+      {
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts"],
+          globalSetup: ["test/e2e/setup.ts"],
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+          fileParallelism: true,
+          maxWorkers: 3,
+        },
+      },
+    ],
+  },
+})
