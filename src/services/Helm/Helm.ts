@@ -1,0 +1,64 @@
+// Helm as a child process, and the state of a release as its record Secrets tell it. This service knows
+// releases, not instances.
+import { Context, Data, type Effect, type Option } from "effect"
+
+export interface ReleaseRef {
+  readonly namespace: string
+  readonly name: string
+}
+
+export type ReleaseStatus =
+  | "unknown"
+  | "deployed"
+  | "uninstalled"
+  | "superseded"
+  | "failed"
+  | "uninstalling"
+  | "pending-install"
+  | "pending-upgrade"
+  | "pending-rollback"
+
+/** Read from the labels of the release Secrets alone. "Newest" is the highest revision, whatever its status. */
+export interface ReleaseState {
+  readonly revision: number
+  readonly status: ReleaseStatus
+  /** The newest revision whose status is `deployed`. */
+  readonly lastDeployed: Option.Option<number>
+}
+
+/** An object the stored manifest of a release names. */
+export interface ReleaseObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace: Option.Option<string>
+  readonly name: string
+}
+
+export class HelmError extends Data.TaggedError("HelmError")<{
+  readonly operation: "read" | "install" | "upgrade" | "rollback" | "uninstall" | "chart"
+  /** The first cause in Helm's own words, secrets redacted. */
+  readonly message: string
+  readonly exitCode: Option.Option<number>
+}> {}
+
+export class Helm extends Context.Service<
+  Helm,
+  {
+    /** `None` when there is no record at all. Reads metadata only; runs no process. */
+    readonly state: (release: ReleaseRef) => Effect.Effect<Option.Option<ReleaseState>, HelmError>
+    /** The objects of the newest deployed revision's manifest. Reads one Secret. */
+    readonly objects: (release: ReleaseRef) => Effect.Effect<ReadonlyArray<ReleaseObject>, HelmError>
+    /** Installs the operator's vCluster chart with these values. Interruption ends the child gracefully (one SIGTERM). */
+    readonly install: (
+      release: ReleaseRef,
+      values: Readonly<Record<string, unknown>>,
+    ) => Effect.Effect<void, HelmError>
+    /** Applies the newest deployed revision's own chart and values again; never today's embedded chart. */
+    readonly reapply: (release: ReleaseRef) => Effect.Effect<void, HelmError>
+    readonly rollback: (release: ReleaseRef, revision: number) => Effect.Effect<void, HelmError>
+    /** Succeeds when there is nothing to uninstall. */
+    readonly uninstall: (release: ReleaseRef) => Effect.Effect<void, HelmError>
+    /** The version of the chart that `install` installs. */
+    readonly chartVersion: string
+  }
+>()("platform-operator/Helm") {}

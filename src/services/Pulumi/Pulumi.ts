@@ -1,0 +1,73 @@
+// The platform package and the Pulumi engine. One call of `run` is one child process (the runner), which runs
+// the program once; interrupting it cancels the engine once and returns when nothing of its session is left.
+import { Context, Data, type Duration, type Effect, type Redacted } from "effect"
+import type { InstanceKey } from "../../schema/InstanceKey.ts"
+
+/** An installed `@di-framework/platform`, shared by all instances of that version. */
+export interface PlatformPackage {
+  readonly version: string
+  /** The folder that holds `node_modules`. */
+  readonly directory: string
+  /** Content digest, verified before each use. */
+  readonly digest: string
+  /** The tenant host builds this package approves; empty when it says nothing (`ApprovedHostBuilds`). */
+  readonly approvedHostBuilds: ReadonlyArray<string>
+}
+
+export interface OperationRequest {
+  readonly key: InstanceKey
+  readonly generation: number
+  /** Why it runs: goes into `operation.json` and the span. */
+  readonly kind: string
+  readonly version: string
+  readonly package: PlatformPackage
+  /** Refresh (clearing pending creates) before `up`. */
+  readonly refresh: boolean
+  /** The whole stack config, without the project's prefix; keys not in it are removed from the stack. */
+  readonly config: ReadonlyMap<string, string>
+  /** Encrypted stack config, over stdin. */
+  readonly secretConfig: ReadonlyMap<string, Redacted.Redacted>
+  readonly kubeconfig: Redacted.Redacted
+  /** UID of the target's kube-system namespace. */
+  readonly clusterIdentifier: string
+  /** Counted from the moment the engine has its slot. */
+  readonly timeout: Duration.Duration
+}
+
+export interface OperationOutputs {
+  readonly endpoints: { readonly http?: string; readonly kubernetes?: string }
+  readonly namespace: string
+  /** What the engine did: `create`, `update`, `same`, `delete`… and how many of each. */
+  readonly changes: Readonly<Record<string, number>>
+}
+
+export class PulumiError extends Data.TaggedError("PulumiError")<{
+  /** `fetch package`, `write project`, `set config`, `refresh`, `up`, `read outputs`… */
+  readonly step: string
+  readonly version: string
+  /** First sentence: what happened and what to do. Redacted, with a tail of at most 1 KiB of the program's words. */
+  readonly message: string
+  /** `Locked`: a holder that may be alive. `Cancelled`: by timeout or interruption. */
+  readonly reason: "Failed" | "Locked" | "Cancelled"
+}> {}
+
+/** Where an operation is, for logs, spans and the split of its time. */
+export interface OperationProgress {
+  readonly step: string
+}
+
+export class Pulumi extends Context.Service<
+  Pulumi,
+  {
+    /** Installs the package once a version and shares it; needs no registry when it is there already. */
+    readonly fetch: (version: string) => Effect.Effect<PlatformPackage, PulumiError>
+    /**
+     * Proves an earlier holder dead, recovers what it left, sets the config, runs [refresh and] `up`, and reads
+     * the named outputs. At most one for an instance at any time; the caller holds the slot.
+     */
+    readonly run: (
+      request: OperationRequest,
+      onProgress: (progress: OperationProgress) => Effect.Effect<void>,
+    ) => Effect.Effect<OperationOutputs, PulumiError>
+  }
+>()("platform-operator/Pulumi") {}

@@ -1,0 +1,90 @@
+// What outlives the operator's process: one folder an instance in the state directory. Every write is a new
+// file, fsynced and renamed over the old one; folders are 0700, files 0600.
+//
+//   <state-dir>/instances/<namespace>/<name>/instance.json    the record
+//                                           /operation.json   what is running now
+//                                           /project/         the Pulumi project
+//                                           /backend/         its file backend
+//   <state-dir>/packages/, plugins/                           shared, keyed by version
+import { Context, Data, type Effect, type Option, Schema } from "effect"
+import type { InstanceKey } from "../../schema/InstanceKey.ts"
+
+/** What a successful operation proved, and what a status that was lost must be rebuilt from. */
+export const InstanceRecord = Schema.Struct({
+  format: Schema.Literal(1),
+  /** The PlatformInstance this was last written for. Another UID with the same key is a successor. */
+  uid: Schema.String,
+  storageRoot: Schema.optionalKey(
+    Schema.Struct({
+      path: Schema.String,
+      /** The base it was derived from; absent for a custom storage root, which is never removed. */
+      base: Schema.optionalKey(Schema.String),
+    }),
+  ),
+  /** Absent: the platform's own default. */
+  tenantHostImage: Schema.optionalKey(Schema.String),
+  installedVersion: Schema.optionalKey(Schema.String),
+  serviceUID: Schema.optionalKey(Schema.String),
+  /** UID of the target's kube-system namespace: which cluster the Pulumi state belongs to. */
+  kubeSystemUID: Schema.optionalKey(Schema.String),
+  /** The `server` of the target's kubeconfig. */
+  server: Schema.optionalKey(Schema.String),
+  /** The UID of the PlatformInstance whose deletion has begun. */
+  deleting: Schema.optionalKey(Schema.String),
+})
+export type InstanceRecord = typeof InstanceRecord.Type
+
+/** Who runs an operation: enough to prove it dead (design: pod names and small pids come back). */
+export const OperationMarker = Schema.Struct({
+  format: Schema.Literal(1),
+  kind: Schema.String,
+  version: Schema.String,
+  generation: Schema.Number,
+  startedAt: Schema.String,
+  holder: Schema.Struct({
+    podUID: Schema.String,
+    podName: Schema.String,
+    /** Random, one a start of the operator. */
+    incarnation: Schema.String,
+    /** The runner's process; absent until it was spawned. */
+    pid: Schema.optionalKey(Schema.Number),
+    /** Field 22 of /proc/<pid>/stat, in clock ticks since boot. */
+    startTime: Schema.optionalKey(Schema.String),
+  }),
+})
+export type OperationMarker = typeof OperationMarker.Type
+
+export class StateStoreError extends Data.TaggedError("StateStoreError")<{
+  readonly path: string
+  readonly message: string
+}> {}
+
+export interface InstancePaths {
+  readonly root: string
+  readonly project: string
+  readonly backend: string
+}
+
+export class StateStore extends Context.Service<
+  StateStore,
+  {
+    readonly paths: (key: InstanceKey) => InstancePaths
+    readonly packagesDir: string
+    readonly pluginsDir: string
+    readonly readRecord: (key: InstanceKey) => Effect.Effect<Option.Option<InstanceRecord>, StateStoreError>
+    readonly writeRecord: (key: InstanceKey, record: InstanceRecord) => Effect.Effect<void, StateStoreError>
+    readonly readOperation: (
+      key: InstanceKey,
+    ) => Effect.Effect<Option.Option<OperationMarker>, StateStoreError>
+    readonly writeOperation: (
+      key: InstanceKey,
+      marker: OperationMarker,
+    ) => Effect.Effect<void, StateStoreError>
+    readonly removeOperation: (key: InstanceKey) => Effect.Effect<void, StateStoreError>
+    /** Makes the project and backend folders. */
+    readonly prepare: (key: InstanceKey) => Effect.Effect<InstancePaths, StateStoreError>
+    /** Removes everything of the instance; succeeds when there is nothing. */
+    readonly drop: (key: InstanceKey) => Effect.Effect<void, StateStoreError>
+    readonly exists: (key: InstanceKey) => Effect.Effect<boolean, StateStoreError>
+  }
+>()("platform-operator/StateStore") {}
