@@ -39,7 +39,7 @@ export const OperationMarker = Schema.Struct({
   format: Schema.Literal(1),
   kind: Schema.String,
   version: Schema.String,
-  generation: Schema.Number,
+  generation: Schema.Finite,
   startedAt: Schema.String,
   holder: Schema.Struct({
     podUID: Schema.String,
@@ -47,7 +47,7 @@ export const OperationMarker = Schema.Struct({
     /** Random, one a start of the operator. */
     incarnation: Schema.String,
     /** The runner's process; absent until it was spawned. */
-    pid: Schema.optionalKey(Schema.Number),
+    pid: Schema.optionalKey(Schema.Finite),
     /** Field 22 of /proc/<pid>/stat, in clock ticks since boot. */
     startTime: Schema.optionalKey(Schema.String),
   }),
