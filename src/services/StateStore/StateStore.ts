@@ -23,7 +23,24 @@ export const InstanceRecord = Schema.Struct({
   ),
   /** Absent: the platform's own default. */
   tenantHostImage: Schema.optionalKey(Schema.String),
-  installedVersion: Schema.optionalKey(Schema.String),
+  /** The last successful install or repair: what a status lost in a restore is rebuilt from. */
+  installed: Schema.optionalKey(
+    Schema.Struct({
+      version: Schema.String,
+      generation: Schema.Finite,
+      /** Why it ran: a reason of the `Installed` condition. */
+      reason: Schema.String,
+      /** RFC 3339: a repair is due one interval after it. */
+      finishedAt: Schema.String,
+      tenants: Schema.Finite,
+      users: Schema.Finite,
+      issuer: Schema.optionalKey(Schema.String),
+      endpoints: Schema.Struct({
+        http: Schema.optionalKey(Schema.String),
+        kubernetes: Schema.optionalKey(Schema.String),
+      }),
+    }),
+  ),
   serviceUID: Schema.optionalKey(Schema.String),
   /** UID of the target's kube-system namespace: which cluster the Pulumi state belongs to. */
   kubeSystemUID: Schema.optionalKey(Schema.String),
@@ -83,8 +100,11 @@ export class StateStore extends Context.Service<
     readonly removeOperation: (key: InstanceKey) => Effect.Effect<void, StateStoreError>
     /** Makes the project and backend folders. */
     readonly prepare: (key: InstanceKey) => Effect.Effect<InstancePaths, StateStoreError>
+    /** Removes project, backend and operation marker, and keeps the record; succeeds when there is nothing. */
+    readonly dropState: (key: InstanceKey) => Effect.Effect<void, StateStoreError>
     /** Removes everything of the instance; succeeds when there is nothing. */
     readonly drop: (key: InstanceKey) => Effect.Effect<void, StateStoreError>
-    readonly exists: (key: InstanceKey) => Effect.Effect<boolean, StateStoreError>
+    /** Whether there is project or backend state (a record alone does not count). */
+    readonly hasState: (key: InstanceKey) => Effect.Effect<boolean, StateStoreError>
   }
 >()("platform-operator/StateStore") {}
