@@ -1,0 +1,74 @@
+// Names of what the operator makes, and the labels, annotations and finalizers it writes. Everything that must be
+// found again by a later life of the operator is derived here, from the key or the UID alone.
+import { createHash } from "node:crypto"
+import { formatKey, type InstanceKey } from "./InstanceKey.ts"
+
+export const GROUP = "platform.di-framework.dev"
+export const VERSION = "v1alpha1"
+export const KIND = "PlatformInstance"
+export const PLURAL = "platforminstances"
+export const API_VERSION = `${GROUP}/${VERSION}`
+
+/** Added before anything is created, removed last, only by the operator. */
+export const FINALIZER = `${GROUP}/instance`
+
+/** `"true"` on every host namespace; the admission policy selects by it. */
+export const LABEL_HOST_NAMESPACE = `${GROUP}/host-namespace`
+/** The name hash of the instance something belongs to: cleanup Jobs and their pods are listed by it. */
+export const LABEL_INSTANCE_HASH = `${GROUP}/instance-hash`
+
+/** `<namespace>/<name>` on a host namespace: whose it is. */
+export const ANNOTATION_INSTANCE = `${GROUP}/instance`
+/** `"true"`, set by a person: leave the default storage root on the node. */
+export const ANNOTATION_SKIP_STORAGE_CLEANUP = `${GROUP}/skip-storage-cleanup`
+/** The UID of the instance whose default storage root was removed; any other value is ignored. */
+export const ANNOTATION_STORAGE_CLEANED = `${GROUP}/storage-cleaned`
+/** How many cleanup Jobs failed: the backoff outlives the process. */
+export const ANNOTATION_STORAGE_CLEANUP_FAILURES = `${GROUP}/storage-cleanup-failures`
+
+/** The key of the kubeconfig in the instance's `<name>-kubeconfig` Secret. */
+export const KUBECONFIG_KEY = "kubeconfig"
+/** The Secret inside the instance, in the platform namespace, that carries the OAuth client secret. */
+export const TENANT_AUTH_SECRET_NAME = "platform-operator-tenant-auth"
+export const TENANT_AUTH_SECRET_KEY = "clientSecret"
+
+/** Kubernetes' limit for a name that is a DNS label. */
+export const MAX_INSTANCE_NAME = 63
+
+/**
+ * The vCluster chart makes cluster-scoped names of a release's name and its namespace and cuts them at 63
+ * characters: a longer namespace would lose its hash and collide.
+ */
+export const MAX_HOST_NAMESPACE = 49
+
+const HASH_LENGTH = 12
+const BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+
+/** The first 60 bits of the SHA-256 of a text as 12 lower-case base32 characters (RFC 4648's alphabet). */
+export const shortHash = (text: string): string => {
+  let bits = createHash("sha256").update(text, "utf8").digest().readBigUInt64BE(0)
+  bits >>= 4n
+  let out = ""
+  for (let i = 0; i < HASH_LENGTH; i++) {
+    out = BASE32.charAt(Number(bits & 31n)) + out
+    bits >>= 5n
+  }
+  return out
+}
+
+/** The hash of `<namespace>/<name>`: the same in every life of an instance, so that a retained one is found again. */
+export const instanceHash = (key: InstanceKey): string => shortHash(formatKey(key))
+
+/** `pi-<namespace>-<name>-<hash>`: a DNS label of at most 49 characters, shortened before the hash. */
+export const hostNamespace = (key: InstanceKey): string => {
+  const readable = `${key.namespace}-${key.name}`.replaceAll(".", "-")
+  const room = MAX_HOST_NAMESPACE - "pi--".length - HASH_LENGTH
+  return `pi-${readable.slice(0, room).replace(/-+$/, "")}-${instanceHash(key)}`
+}
+
+/** The Secret with the instance's admin kubeconfig, in the instance's own namespace. */
+export const kubeconfigSecretName = (key: InstanceKey): string => `${key.name}-kubeconfig`
+
+/** `pi-storage-cleanup-<name hash>-<uid hash>`: 44 characters. One Job for one life of an instance. */
+export const cleanupJobName = (key: InstanceKey, uid: string): string =>
+  `pi-storage-cleanup-${instanceHash(key)}-${shortHash(uid)}`
