@@ -7,6 +7,7 @@
 //                                           /backend/         its file backend
 //   <state-dir>/packages/, plugins/                           shared, keyed by version
 import { Context, Data, type Effect, type Option, Schema } from "effect"
+import { installReasons } from "../../schema/Conditions.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 
 /** What a successful operation proved, and what a status that was lost must be rebuilt from. */
@@ -29,9 +30,11 @@ export const InstanceRecord = Schema.Struct({
       version: Schema.String,
       generation: Schema.Finite,
       /** Why it ran: a reason of the `Installed` condition. */
-      reason: Schema.String,
+      reason: Schema.Literals(installReasons),
       /** RFC 3339: a repair is due one interval after it. */
       finishedAt: Schema.String,
+      /** RFC 3339: when the last periodic repair ended. */
+      lastRepair: Schema.optionalKey(Schema.String),
       tenants: Schema.Finite,
       users: Schema.Finite,
       issuer: Schema.optionalKey(Schema.String),

@@ -1,0 +1,21 @@
+// What one pass over an instance decides to do: a value, made by `plan`, carried out by `act`.
+import type { InstallReason } from "../../schema/Conditions.ts"
+import type { TargetStep } from "./target/TargetState.ts"
+
+/** What a resting or waiting pass waits for besides events. */
+export interface Wake {
+  readonly timer: "retry" | "poll" | "repair"
+  /** Milliseconds since the epoch, on the Clock. */
+  readonly at: number
+}
+
+export type Decision =
+  | { readonly _tag: "AddFinalizer" }
+  /** An inline step or a Helm operation in the slot. */
+  | { readonly _tag: "TargetStep"; readonly step: TargetStep }
+  | { readonly _tag: "Install"; readonly reason: InstallReason; readonly refresh: boolean }
+  /** The operation in the slot makes no sense any more: ask it to end, then decide again. */
+  | { readonly _tag: "CancelOperation"; readonly because: string }
+  | { readonly _tag: "Delete" }
+  /** Nothing to do now: events and these timers wake the actor. */
+  | { readonly _tag: "Wait"; readonly wakes: ReadonlyArray<Wake> }

@@ -1,0 +1,105 @@
+// What deleting an instance does next: the first step whose evidence is missing. Pure. Every observation behind
+// it is a live read, so that a step is never skipped because a cache was behind or a process remembered wrongly.
+import { Option } from "effect"
+import type { NamespaceState } from "../target/TargetState.ts"
+
+/** The storage root of the instance on the node, as the record or the spec gives it. */
+export type Storage =
+  /** Lies under the operator's base and is removed with the instance. */
+  | { readonly _tag: "Default"; readonly base: string; readonly path: string }
+  /** Chosen by the user: never removed. */
+  | { readonly _tag: "Custom"; readonly path: string }
+
+export interface CleanupJob {
+  readonly name: string
+  readonly uid: string
+  readonly outcome: "Running" | "Succeeded" | "Failed"
+  readonly deleting: boolean
+}
+
+export interface DeletionObservation {
+  readonly uid: string
+  readonly policy: "Delete" | "Retain"
+  readonly skipCleanup: boolean
+  readonly storage: Storage
+  /** Whether any release record is left, whatever its status. */
+  readonly releaseRecorded: boolean
+  readonly namespace: NamespaceState
+  readonly hasState: boolean
+  readonly hasRecord: boolean
+  /** The value of the annotation `storage-cleaned`. */
+  readonly cleanedFor: Option.Option<string>
+  readonly jobs: ReadonlyArray<CleanupJob>
+  /** Names of cleanup pods of this instance that are still there. */
+  readonly pods: ReadonlyArray<string>
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly retryAt: Option.Option<number>
+}
+
+export type DeletionStep =
+  | { readonly _tag: "UninstallRelease" }
+  | { readonly _tag: "DeleteNamespace" }
+  | { readonly _tag: "WaitForNamespace" }
+  | { readonly _tag: "DropState" }
+  | { readonly _tag: "StartCleanup"; readonly base: string; readonly path: string }
+  | { readonly _tag: "WaitForCleanup"; readonly job: string }
+  | { readonly _tag: "CountFailure"; readonly job: CleanupJob; readonly path: string }
+  | { readonly _tag: "WaitForRetry"; readonly at: number; readonly path: string }
+  | { readonly _tag: "MarkCleaned" }
+  | { readonly _tag: "RemoveJob"; readonly job: CleanupJob }
+  | { readonly _tag: "WaitForPods"; readonly pods: ReadonlyArray<string> }
+  | { readonly _tag: "ForgetRecord" }
+  | { readonly _tag: "RemoveFinalizer" }
+
+const removeJobs = (seen: DeletionObservation): DeletionStep | undefined => {
+  const job = seen.jobs.find((each) => !each.deleting)
+  if (job !== undefined) return { _tag: "RemoveJob", job }
+  const waitingFor = [...seen.jobs.map((each) => each.name), ...seen.pods]
+  return waitingFor.length > 0 ? { _tag: "WaitForPods", pods: waitingFor } : undefined
+}
+
+const cleanup = (seen: DeletionObservation): DeletionStep | undefined => {
+  if (seen.storage._tag === "Custom" || seen.skipCleanup) return undefined
+  if (Option.isSome(seen.cleanedFor) && seen.cleanedFor.value === seen.uid) return undefined
+  const { base, path } = seen.storage
+  const job = seen.jobs.find((each) => !each.deleting)
+  if (job === undefined) {
+    // A Job that is going away, and its pods, have to be gone before the next one of that name.
+    if (seen.jobs.length > 0 || seen.pods.length > 0) {
+      return { _tag: "WaitForPods", pods: [...seen.jobs.map((each) => each.name), ...seen.pods] }
+    }
+    const retryAt = Option.getOrElse(seen.retryAt, () => seen.now)
+    return retryAt > seen.now
+      ? { _tag: "WaitForRetry", at: retryAt, path }
+      : { _tag: "StartCleanup", base, path }
+  }
+  switch (job.outcome) {
+    case "Running":
+      return { _tag: "WaitForCleanup", job: job.name }
+    case "Failed":
+      return { _tag: "CountFailure", job, path }
+    case "Succeeded":
+      return { _tag: "MarkCleaned" }
+  }
+}
+
+const target = (seen: DeletionObservation): DeletionStep | undefined => {
+  // A namespace that is not ours is left alone, and so is whatever release lies in it.
+  if (seen.namespace._tag === "Foreign") return undefined
+  if (seen.releaseRecorded && seen.namespace._tag === "Ours") return { _tag: "UninstallRelease" }
+  if (seen.namespace._tag === "Ours") return { _tag: "DeleteNamespace" }
+  if (seen.namespace._tag === "Terminating") return { _tag: "WaitForNamespace" }
+  return undefined
+}
+
+export const deletionStep = (seen: DeletionObservation): DeletionStep => {
+  if (seen.policy === "Retain") return removeJobs(seen) ?? { _tag: "RemoveFinalizer" }
+  return (
+    target(seen) ??
+    (seen.hasState ? { _tag: "DropState" } : undefined) ??
+    cleanup(seen) ??
+    removeJobs(seen) ??
+    (seen.hasRecord ? { _tag: "ForgetRecord" } : { _tag: "RemoveFinalizer" })
+  )
+}

@@ -1,0 +1,274 @@
+// The only place that writes a status: what is known of an instance, turned into the status it shows. Pure.
+// Conditions keep what the last finished operation proved; the status' `observedGeneration` moves to a
+// generation when its outcome is known, so that kstatus never reads `Current` too early.
+import { Option } from "effect"
+import {
+  type Condition,
+  type ConditionUpdate,
+  type InstallFailureReason,
+  setCondition,
+  targetFailureReasons,
+} from "../../schema/Conditions.ts"
+import type { Phase, PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
+import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
+import type { Operation } from "./Operation.ts"
+import type { TargetCondition } from "./target/TargetState.ts"
+
+export interface InstallFailure {
+  readonly reason: InstallFailureReason
+  readonly message: string
+  readonly generation: number
+}
+
+export type DeletionReport =
+  | { readonly _tag: "Working"; readonly message: string }
+  | { readonly _tag: "WaitingForCleanup"; readonly message: string }
+  | {
+      readonly _tag: "Failed"
+      readonly reason: "TargetDeleteFailed" | "UninstallFailed" | "StorageCleanupFailed"
+      readonly message: string
+    }
+
+export interface Facts {
+  readonly generation: number
+  readonly deletion: Option.Option<DeletionReport>
+  /** `None` when the target is ready. */
+  readonly targetNotReady: Option.Option<TargetCondition>
+  /** Whether anything was begun for this instance beyond seeing it. */
+  readonly begun: boolean
+  readonly protection: Option.Option<{ readonly installed: boolean; readonly message: string }>
+  readonly running: Option.Option<Operation>
+  readonly record: Option.Option<InstanceRecord>
+  readonly failure: Option.Option<InstallFailure>
+  readonly kubeconfigSecret: Option.Option<string>
+}
+
+type Installed = NonNullable<InstanceRecord["installed"]>
+
+const isTargetFailure = (condition: TargetCondition): boolean =>
+  targetFailureReasons.some((reason) => reason === condition.reason)
+
+const appliedMessage = (installed: Installed): string =>
+  `generation ${installed.generation}: ${installed.tenants} tenants, ${installed.users} users, ${
+    installed.issuer === undefined || installed.issuer === ""
+      ? "no tenant auth issuer"
+      : `issuer ${installed.issuer}`
+  }`
+
+/** What the conditions about the install say now, `Ready` included, when the target is ready. */
+const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
+  const running = Option.getOrUndefined(facts.running)
+  if (running?._tag === "Install") {
+    return running.over === "sameVersion"
+      ? []
+      : [
+          {
+            type: "Ready",
+            status: "False",
+            reason: "Installing",
+            message: `installing version ${running.version}`,
+            observedGeneration: running.generation,
+          },
+        ]
+  }
+  if (Option.isSome(facts.failure)) {
+    const { reason, message, generation: observedGeneration } = facts.failure.value
+    const stopped = reason === "TenantAuthSecretUnavailable" || reason === "TenantHostImageUnsupported"
+    return [
+      { type: "Installed", status: "False", reason, message, observedGeneration },
+      ...(stopped
+        ? [{ type: "ConfigApplied", status: "False", reason, message, observedGeneration } as const]
+        : []),
+      { type: "Ready", status: "False", reason, message, observedGeneration },
+    ]
+  }
+  const installed = Option.getOrUndefined(facts.record)?.installed
+  if (installed === undefined) return []
+  const observedGeneration = installed.generation
+  const { version } = installed
+  return [
+    {
+      type: "Installed",
+      status: "True",
+      reason: installed.reason,
+      message: `version ${version} is installed`,
+      observedGeneration,
+    },
+    {
+      type: "ConfigApplied",
+      status: "True",
+      reason: "Applied",
+      message: appliedMessage(installed),
+      observedGeneration,
+    },
+    {
+      type: "Ready",
+      status: "True",
+      reason: "Ready",
+      message: `version ${version} is ready`,
+      observedGeneration,
+    },
+  ]
+}
+
+const targetUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
+  const observedGeneration = facts.generation
+  if (Option.isNone(facts.targetNotReady)) {
+    return [
+      {
+        type: "TargetReady",
+        status: "True",
+        reason: "Ready",
+        message: "the target cluster answers",
+        observedGeneration,
+      },
+      ...installUpdates(facts),
+    ]
+  }
+  const { reason, message } = facts.targetNotReady.value
+  const failed = targetFailureReasons.find((each) => each === reason)
+  return [
+    { type: "TargetReady", status: "False", reason, message, observedGeneration },
+    failed === undefined
+      ? {
+          type: "Ready",
+          status: "False",
+          reason: "TargetPending",
+          message: "waiting for the target cluster",
+          observedGeneration,
+        }
+      : { type: "Ready", status: "False", reason: failed, message, observedGeneration },
+  ]
+}
+
+const deletionUpdates = (
+  report: DeletionReport,
+  observedGeneration: number,
+): ReadonlyArray<ConditionUpdate> => {
+  switch (report._tag) {
+    case "Working":
+      return [
+        {
+          type: "Ready",
+          status: "False",
+          reason: "TargetPending",
+          message: report.message,
+          observedGeneration,
+        },
+      ]
+    case "WaitingForCleanup":
+      return [
+        {
+          type: "Ready",
+          status: "False",
+          reason: "WaitingForStorageCleanup",
+          message: report.message,
+          observedGeneration,
+        },
+      ]
+    case "Failed": {
+      const { reason, message } = report
+      return [
+        reason === "TargetDeleteFailed"
+          ? { type: "TargetReady", status: "False", reason, message, observedGeneration }
+          : { type: "Installed", status: "False", reason, message, observedGeneration },
+        { type: "Ready", status: "False", reason, message, observedGeneration },
+      ]
+    }
+  }
+}
+
+const updates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
+  const observedGeneration = facts.generation
+  const protection: ReadonlyArray<ConditionUpdate> = Option.match(facts.protection, {
+    onNone: () => [],
+    onSome: ({ installed, message }) => [
+      installed
+        ? {
+            type: "OwnerServiceProtected",
+            status: "True",
+            reason: "AdmissionPolicyInstalled",
+            message,
+            observedGeneration,
+          }
+        : {
+            type: "OwnerServiceProtected",
+            status: "False",
+            reason: "AdmissionPolicyUnavailable",
+            message,
+            observedGeneration,
+          },
+    ],
+  })
+  if (Option.isSome(facts.deletion)) return deletionUpdates(facts.deletion.value, observedGeneration)
+  return [...targetUpdates(facts), ...protection]
+}
+
+const phase = (facts: Facts, previous: Phase | undefined): Phase => {
+  if (Option.isSome(facts.deletion)) return "Deleting"
+  if (!facts.begun) return previous ?? "Pending"
+  if (Option.isSome(facts.targetNotReady)) {
+    return isTargetFailure(facts.targetNotReady.value) ? "Failed" : "Provisioning"
+  }
+  const running = Option.getOrUndefined(facts.running)
+  if (running?._tag === "Install") {
+    return running.reason === "RepairDue" && previous === "Ready" ? "Ready" : "Installing"
+  }
+  if (Option.isSome(facts.failure)) return "Failed"
+  return Option.getOrUndefined(facts.record)?.installed === undefined ? "Installing" : "Ready"
+}
+
+/** What the record alone says: a status that was lost is rebuilt from it, and it wins where they disagree. */
+const recorded = (record: Option.Option<InstanceRecord>): Partial<PlatformInstanceStatus> => {
+  const value = Option.getOrUndefined(record)
+  const installed = value?.installed
+  if (value === undefined || installed === undefined) return {}
+  const { http, kubernetes } = installed.endpoints
+  return {
+    installedVersion: installed.version,
+    endpoints: {
+      ...(kubernetes === undefined ? {} : { kubernetes }),
+      ...(http === undefined ? {} : { http }),
+    },
+    applied: {
+      generation: installed.generation,
+      tenants: installed.tenants,
+      users: installed.users,
+      ...(installed.issuer === undefined ? {} : { tenantAuthIssuer: installed.issuer }),
+      ...(value.tenantHostImage === undefined ? {} : { tenantHostImage: value.tenantHostImage }),
+    },
+    ...(installed.lastRepair === undefined ? {} : { lastRepair: installed.lastRepair }),
+    ...(value.serviceUID === undefined ? {} : { target: { serviceUID: value.serviceUID } }),
+  }
+}
+
+/** The generation whose outcome is known: the failed one, else the one the record proves. */
+const settledGeneration = (facts: Facts): number | undefined => {
+  if (Option.isSome(facts.failure)) return facts.failure.value.generation
+  return Option.getOrUndefined(facts.record)?.installed?.generation
+}
+
+/** The next status; `now` is RFC 3339. Parts that do not change are the very same values as before. */
+export const nextStatus = (
+  previous: PlatformInstanceStatus,
+  facts: Facts,
+  now: string,
+): PlatformInstanceStatus => {
+  const conditions = updates(facts).reduce<ReadonlyArray<Condition>>(
+    (current, update) => setCondition(current, update, now),
+    previous.conditions ?? [],
+  )
+  const settled = settledGeneration(facts)
+  const { kubeconfigSecretRef: _, ...kept } = previous
+  return {
+    ...kept,
+    ...recorded(facts.record),
+    phase: phase(facts, previous.phase),
+    ...(settled === undefined || Option.isSome(facts.deletion) ? {} : { observedGeneration: settled }),
+    ...Option.match(facts.kubeconfigSecret, {
+      onNone: () => ({}),
+      onSome: (name) => ({ kubeconfigSecretRef: { name } }),
+    }),
+    conditions,
+  }
+}

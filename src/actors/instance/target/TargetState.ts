@@ -1,0 +1,183 @@
+// What was observed of the target, turned into one of a few verdicts: act, wait, stuck, or ready. Pure; the
+// order of the cases is the order of design: namespace, protection, network policies, release, gates.
+import { Option } from "effect"
+import type { ReasonOf } from "../../../schema/Conditions.ts"
+import type { ReleaseState } from "../../../services/Helm/Helm.ts"
+
+export interface TargetCondition {
+  readonly reason: ReasonOf<"TargetReady", "False">
+  readonly message: string
+}
+
+/** One step that changes the world. */
+export type TargetStep =
+  | { readonly _tag: "CreateNamespace" }
+  | { readonly _tag: "ApplyProtection" }
+  | { readonly _tag: "ApplyNetworkPolicies" }
+  | { readonly _tag: "InstallRelease" }
+  | { readonly _tag: "UninstallRelease" }
+  | { readonly _tag: "RollbackRelease"; readonly revision: number }
+  | { readonly _tag: "ReapplyRelease"; readonly missing: ReadonlyArray<string> }
+  | { readonly _tag: "PublishKubeconfig" }
+
+export type TargetVerdict =
+  | { readonly _tag: "Act"; readonly step: TargetStep; readonly condition: TargetCondition }
+  /** An event or the next poll changes it. */
+  | { readonly _tag: "Wait"; readonly condition: TargetCondition }
+  /** Only a person changes it. */
+  | { readonly _tag: "Stuck"; readonly condition: TargetCondition }
+  | { readonly _tag: "Ready"; readonly serviceUID: string; readonly kubeSystemUID: string }
+
+export type NamespaceState =
+  | { readonly _tag: "Missing" }
+  | { readonly _tag: "Ours" }
+  | { readonly _tag: "Terminating" }
+  | { readonly _tag: "Foreign"; readonly owner: Option.Option<string> }
+
+export type ProbeState =
+  | { readonly _tag: "Unknown" }
+  | { readonly _tag: "Answers"; readonly kubeSystemUID: string }
+  /** `lastKnown` is set when this kubeconfig has answered before: one missed check is no loss yet. */
+  | {
+      readonly _tag: "Silent"
+      readonly failures: number
+      readonly message: string
+      readonly lastKnown: Option.Option<string>
+    }
+
+export interface TargetObservation {
+  readonly hostNamespace: string
+  readonly namespace: NamespaceState
+  readonly protectionApplied: boolean
+  readonly networkPoliciesApplied: boolean
+  readonly release: Option.Option<ReleaseState>
+  /** Whether the release has ever served: a recorded Service UID or a kubeconfig Secret of the instance. */
+  readonly everServed: boolean
+  /** `statefulset/vcluster` and the like: what the release made and is not there. */
+  readonly missingObjects: ReadonlyArray<string>
+  readonly serviceUID: Option.Option<string>
+  readonly controlPlane: { readonly ready: boolean; readonly message: string }
+  /** Owner UID of `vc-vcluster`, when the Secret is there. */
+  readonly kubeconfigOwner: Option.Option<string>
+  readonly kubeconfigPublished: boolean
+  readonly server: string
+  readonly probe: ProbeState
+  readonly chartVersion: string
+}
+
+/** Failed checks in a row before a target counts as unreachable. */
+export const unreachableAfter = 3
+
+const act = (step: TargetStep, reason: TargetCondition["reason"], message: string): TargetVerdict => ({
+  _tag: "Act",
+  step,
+  condition: { reason, message },
+})
+const wait = (reason: TargetCondition["reason"], message: string): TargetVerdict => ({
+  _tag: "Wait",
+  condition: { reason, message },
+})
+const stuck = (reason: TargetCondition["reason"], message: string): TargetVerdict => ({
+  _tag: "Stuck",
+  condition: { reason, message },
+})
+
+const namespaceVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
+  switch (seen.namespace._tag) {
+    case "Missing":
+      return act({ _tag: "CreateNamespace" }, "Creating", `creating host namespace ${seen.hostNamespace}`)
+    case "Terminating":
+      return wait("Creating", `waiting for the earlier host namespace ${seen.hostNamespace} to be gone`)
+    case "Foreign":
+      return stuck(
+        "TargetError",
+        `host namespace: ${seen.hostNamespace} belongs to ${Option.getOrElse(seen.namespace.owner, () => "nobody this operator knows")} and is not taken over; remove it, or give this instance another name`,
+      )
+    case "Ours":
+      return undefined
+  }
+}
+
+const releaseVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
+  if (Option.isNone(seen.release)) {
+    return act({ _tag: "InstallRelease" }, "Creating", `installing vcluster ${seen.chartVersion}`)
+  }
+  const { status, revision, lastDeployed } = seen.release.value
+  switch (status) {
+    case "deployed":
+      return seen.missingObjects.length === 0
+        ? undefined
+        : act(
+            { _tag: "ReapplyRelease", missing: seen.missingObjects },
+            "Repairing",
+            `putting back ${seen.missingObjects.join(", ")} from the stored release`,
+          )
+    case "uninstalled":
+      return act({ _tag: "InstallRelease" }, "Creating", `installing vcluster ${seen.chartVersion}`)
+    case "uninstalling":
+      return act(
+        { _tag: "UninstallRelease" },
+        "TargetError",
+        "uninstall vcluster: an earlier uninstall was interrupted; removed it to install again",
+      )
+    default:
+      if (Option.isSome(lastDeployed) && lastDeployed.value < revision) {
+        return act(
+          { _tag: "RollbackRelease", revision: lastDeployed.value },
+          "RolledBack",
+          `revision ${revision} of the release was left ${status} and is rolled back to revision ${lastDeployed.value}`,
+        )
+      }
+      return seen.everServed
+        ? act(
+            { _tag: "RollbackRelease", revision: 1 },
+            "RolledBack",
+            `revision ${revision} of the release was left ${status} and is rolled back to revision 1`,
+          )
+        : act(
+            { _tag: "UninstallRelease" },
+            "TargetError",
+            `install vcluster ${seen.chartVersion}: the release was left ${status} at revision ${revision}; removed it to install again`,
+          )
+  }
+}
+
+const gateVerdict = (seen: TargetObservation): TargetVerdict => {
+  if (!seen.controlPlane.ready) return wait("ControlPlanePending", seen.controlPlane.message)
+  if (Option.isNone(seen.serviceUID)) return wait("ControlPlanePending", "waiting for service/vcluster")
+  if (Option.isNone(seen.kubeconfigOwner) || seen.kubeconfigOwner.value !== seen.serviceUID.value) {
+    return wait("KubeconfigPending", "waiting for the vCluster to write its kubeconfig Secret vc-vcluster")
+  }
+  if (!seen.kubeconfigPublished) {
+    return act({ _tag: "PublishKubeconfig" }, "KubeconfigPending", "storing the instance's kubeconfig")
+  }
+  switch (seen.probe._tag) {
+    case "Answers":
+      return { _tag: "Ready", serviceUID: seen.serviceUID.value, kubeSystemUID: seen.probe.kubeSystemUID }
+    case "Unknown":
+      return wait("KubeconfigPending", `waiting for the vCluster API at ${seen.server}`)
+    case "Silent":
+      if (seen.probe.failures >= unreachableAfter) {
+        return stuck(
+          "TargetUnreachable",
+          `the vCluster API at ${seen.server} failed ${seen.probe.failures} checks in a row: ${seen.probe.message}`,
+        )
+      }
+      return Option.isSome(seen.probe.lastKnown)
+        ? { _tag: "Ready", serviceUID: seen.serviceUID.value, kubeSystemUID: seen.probe.lastKnown.value }
+        : wait("KubeconfigPending", `waiting for the vCluster API at ${seen.server}: ${seen.probe.message}`)
+  }
+}
+
+/** The verdict over one observation. */
+export const judgeTarget = (seen: TargetObservation): TargetVerdict => {
+  const namespace = namespaceVerdict(seen)
+  if (namespace !== undefined) return namespace
+  if (!seen.protectionApplied) {
+    return act({ _tag: "ApplyProtection" }, "Creating", "protecting service/vcluster by an admission policy")
+  }
+  if (!seen.networkPoliciesApplied) {
+    return act({ _tag: "ApplyNetworkPolicies" }, "Creating", "applying the host namespace's network policies")
+  }
+  return releaseVerdict(seen) ?? gateVerdict(seen)
+}
