@@ -1,6 +1,6 @@
 // A PlatformInstance as the operator reads it from the API server.
 import { type Effect, Schema } from "effect"
-import { celRule, Int64 } from "./Fields.ts"
+import { type CelRule, celRule, Int64 } from "./Fields.ts"
 import type { InstanceKey } from "./InstanceKey.ts"
 import { API_VERSION, KIND, MAX_INSTANCE_NAME } from "./Names.ts"
 import { PlatformInstanceSpec } from "./PlatformSpec.ts"
@@ -36,11 +36,12 @@ export const InstanceMetadata = Schema.Struct({
 })
 export type InstanceMetadata = typeof InstanceMetadata.Type
 
-export const nameRule = celRule<{ readonly metadata: { readonly name: string } }>({
+/** At the root, where alone a CRD may speak of the name. */
+export const nameRule: CelRule<{ readonly metadata: { readonly name: string } }> = {
   rule: `size(self.metadata.name) <= ${MAX_INSTANCE_NAME}`,
   message: `name must be at most ${MAX_INSTANCE_NAME} characters`,
   holds: ({ metadata }) => codePoints(metadata.name) <= MAX_INSTANCE_NAME,
-})
+}
 
 export const PlatformInstance = Schema.Struct({
   apiVersion: Schema.Literal(API_VERSION),
@@ -48,7 +49,7 @@ export const PlatformInstance = Schema.Struct({
   metadata: InstanceMetadata,
   spec: PlatformInstanceSpec,
   status: Schema.optionalKey(PlatformInstanceStatus),
-}).check(nameRule)
+}).check(celRule(nameRule))
 export type PlatformInstance = typeof PlatformInstance.Type
 
 /**

@@ -1,0 +1,92 @@
+// JSON Schema 2020-12, as Effect Schema emits it, turned into the structural OpenAPI v3 schema a CRD wants
+// (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema).
+import { Predicate, Schema } from "effect"
+
+/** A node of a CRD's openAPIV3Schema, as far as this project uses it. */
+export interface StructuralSchema {
+  readonly type: "object" | "array" | "string" | "integer" | "boolean"
+  readonly description?: string
+  readonly default?: string | number
+  readonly format?: string
+  readonly enum?: ReadonlyArray<string>
+  readonly pattern?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly maxItems?: number
+  readonly items?: StructuralSchema
+  readonly required?: ReadonlyArray<string>
+  readonly properties?: Readonly<Record<string, StructuralSchema>>
+  readonly "x-kubernetes-list-type"?: "map"
+  readonly "x-kubernetes-list-map-keys"?: ReadonlyArray<string>
+  readonly "x-kubernetes-validations"?: ReadonlyArray<{ readonly rule: string; readonly message: string }>
+}
+
+const Node: Schema.Codec<StructuralSchema> = Schema.suspend(() =>
+  Schema.Struct({
+    type: Schema.Literals(["object", "array", "string", "integer", "boolean"]),
+    description: Schema.optionalKey(Schema.String),
+    default: Schema.optionalKey(Schema.Union([Schema.String, Schema.Finite])),
+    format: Schema.optionalKey(Schema.String),
+    enum: Schema.optionalKey(Schema.Array(Schema.String)),
+    pattern: Schema.optionalKey(Schema.String),
+    minLength: Schema.optionalKey(Schema.Finite),
+    maxLength: Schema.optionalKey(Schema.Finite),
+    minimum: Schema.optionalKey(Schema.Finite),
+    maximum: Schema.optionalKey(Schema.Finite),
+    maxItems: Schema.optionalKey(Schema.Finite),
+    items: Schema.optionalKey(Node),
+    required: Schema.optionalKey(Schema.Array(Schema.String)),
+    properties: Schema.optionalKey(Schema.Record(Schema.String, Node)),
+    "x-kubernetes-list-type": Schema.optionalKey(Schema.Literal("map")),
+    "x-kubernetes-list-map-keys": Schema.optionalKey(Schema.Array(Schema.String)),
+    "x-kubernetes-validations": Schema.optionalKey(
+      Schema.Array(Schema.Struct({ rule: Schema.String, message: Schema.String })),
+    ),
+  }),
+)
+
+// What has no structural form (a union, a reference, `uniqueItems`) is refused here instead of being lost.
+const decodeNode = Schema.decodeUnknownSync(Node, { errors: "all", onExcessProperty: "error" })
+
+/** Checks that cannot stand beside the type come as `allOf`: a structural schema wants them at the top. */
+const flatten = (node: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+  const { allOf, ...rest } = node
+  const flat: Record<string, unknown> = { ...rest }
+  for (const part of Array.isArray(allOf) ? allOf : []) {
+    for (const [key, value] of Object.entries(part)) {
+      if (key in flat) throw new Error(`not structural: ${key} is given twice in ${JSON.stringify(node)}`)
+      flat[key] = value
+    }
+  }
+  return flat
+}
+
+const restructure = (node: unknown): unknown => {
+  if (!Predicate.isObject(node)) return node
+  // `additionalProperties` is what the decoder tolerates; the API server prunes or refuses unknown fields instead.
+  const { additionalProperties: _, properties, items, ...rest } = flatten({ ...node })
+  return {
+    ...rest,
+    ...(items === undefined ? {} : { items: restructure(items) }),
+    ...(Predicate.isObject(properties)
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, value]) => [name, restructure(value)]),
+          ),
+        }
+      : {}),
+  }
+}
+
+/** The structural form of a schema's encoded side. Throws when it has none: that is a mistake in the schema. */
+export const structuralSchema = (schema: Schema.Constraint): StructuralSchema =>
+  decodeNode(
+    restructure(
+      Schema.toJsonSchemaDocument(schema, {
+        referencePolicy: () => undefined,
+        includeAnnotationKey: (key) => key.startsWith("x-kubernetes-"),
+      }).schema,
+    ),
+  )
