@@ -1,0 +1,76 @@
+{{/* The Deployment, ServiceAccount, claim and Secret are named after the release: platform-operator for the
+     release of that name, <release>-platform-operator for another. */}}
+{{- define "platform-operator.fullname" -}}
+{{- if contains "platform-operator" .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-platform-operator" (.Release.Name | trunc 32 | trimSuffix "-") -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "platform-operator.selectorLabels" -}}
+app.kubernetes.io/name: platform-operator
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "platform-operator.labels" -}}
+{{ include "platform-operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "platform-operator.image" -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- end -}}
+
+{{- define "platform-operator.cleanupNamespace" -}}
+{{- .Values.cleanupNamespace | default .Release.Namespace -}}
+{{- end -}}
+
+{{- define "platform-operator.claimName" -}}
+{{- .Values.state.existingClaim | default (printf "%s-state" (include "platform-operator.fullname" .)) -}}
+{{- end -}}
+
+{{- define "platform-operator.passphraseSecretName" -}}
+{{- .Values.passphrase.existingSecret | default (printf "%s-passphrase" (include "platform-operator.fullname" .)) -}}
+{{- end -}}
+
+{{/* Rules between values, in words a reader can act on: the schema can only point at one of them. */}}
+{{- define "platform-operator.checks" -}}
+{{- if and .Values.state.existingClaim (not .Values.passphrase.existingSecret) -}}
+{{- fail "state.existingClaim requires passphrase.existingSecret: the chart cannot know the passphrase of state in a claim it did not create" -}}
+{{- end -}}
+{{- if and (gt (int .Values.replicaCount) 1) (not .Values.leaderElect) -}}
+{{- fail "replicaCount: more than 1 replica requires leaderElect" -}}
+{{- end -}}
+{{- if .Values.headlamp.enabled -}}
+{{- fail "headlamp.enabled: this release of the chart does not carry Headlamp yet; install Headlamp's own chart beside it" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The passphrase of the chart's own Secret, base64 encoded: the one in the cluster, or a new one where nothing can
+     have been encrypted yet. A changed passphrase makes every instance's state unreadable, so each doubt is an error. */}}
+{{- define "platform-operator.passphrase" -}}
+{{- include "platform-operator.checks" . -}}
+{{- $namespace := .Release.Namespace -}}
+{{- $name := include "platform-operator.passphraseSecretName" . -}}
+{{- $claim := include "platform-operator.claimName" . -}}
+{{- if not (lookup "v1" "Namespace" "" "kube-system") -}}
+{{- fail (printf "passphrase.existingSecret: this render cannot see the cluster, so it cannot tell whether Secret %s/%s with the passphrase of existing state is there, and a new passphrase would make that state unreadable. Use helm install, helm upgrade or --dry-run=server, or create a Secret with the key passphrase and name it here." $namespace $name) -}}
+{{- end -}}
+{{- $secret := lookup "v1" "Secret" $namespace $name -}}
+{{- if $secret -}}
+{{- $passphrase := get ($secret.data | default dict) "passphrase" -}}
+{{- if not $passphrase -}}
+{{- fail (printf "passphrase: Secret %s/%s has no key passphrase. Restore it from your backup: without the original passphrase the state of the instances is unreadable." $namespace $name) -}}
+{{- end -}}
+{{- $passphrase -}}
+{{- else if lookup "v1" "PersistentVolumeClaim" $namespace $claim -}}
+{{- fail (printf "passphrase: the state claim %s/%s exists, but Secret %s with its passphrase is gone. Restore the Secret from your backup; only if nothing in the claim is needed any more, delete the claim and install again." $namespace $claim $name) -}}
+{{- else if not .Release.IsInstall -}}
+{{- fail (printf "passphrase: Secret %s/%s is gone. A passphrase is generated only on a first install: restore the Secret from your backup, or uninstall and install again." $namespace $name) -}}
+{{- else -}}
+{{- randAlphaNum 48 | b64enc -}}
+{{- end -}}
+{{- end -}}
