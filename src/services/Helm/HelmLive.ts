@@ -1,0 +1,182 @@
+// The real `helm` as a child process. What a release is, is read from its records through the Kubernetes API:
+// that takes one request and no process, and shows what no Helm process will say (a release left pending by
+// one that was killed).
+import { Duration, Effect, FileSystem, Layer, Option, Schema } from "effect"
+import { ChildProcessSpawner } from "effect/process"
+import { parse } from "yaml"
+import { Secret } from "../Kubernetes/Kinds.ts"
+import { type KubeError, Kubernetes } from "../Kubernetes/Kubernetes.ts"
+import { runChild } from "../Process/Child.ts"
+import { childEnvironment } from "../Process/Environment.ts"
+import { checkChartDigest } from "./ChartDigest.ts"
+import { Helm, HelmError, type ReleaseRef } from "./Helm.ts"
+import { firstCause } from "./HelmMessage.ts"
+import { recordName, recordSelector, releaseObjects, releaseState } from "./ReleaseRecord.ts"
+
+export interface HelmOptions {
+  /** The program: a path, or `helm` to look it up in PATH. */
+  readonly helm: string
+  /** What `install` installs. Without a digest the chart is taken as it is. */
+  readonly chart: { readonly path: string; readonly digest: Option.Option<string> }
+  /** A file; only for an operator outside of the cluster. Inside, helm uses the pod's service account. */
+  readonly kubeconfig?: string
+  /** How long one run of helm may take (it waits for no object to be ready). Default: 5 minutes. */
+  readonly timeout?: Duration.Input
+}
+
+/** What helm may need after SIGTERM to write its release's record; the loss of a lease leaves 12 s for all. */
+const grace = Duration.seconds(8)
+
+/** Revisions kept: enough to look back, and each is a Secret of more than 10 kB. */
+const history = ["--history-max", "5"]
+/**
+ * Server-side apply whatever the release was made with, taking over fields that somebody else has set since:
+ * the release says what its objects are (helm's `auto` would keep to client-side apply for old releases, and
+ * a conflict would end the operation).
+ */
+const apply = ["--server-side=true", "--force-conflicts"]
+
+const ChartYaml = Schema.Struct({ name: Schema.String, version: Schema.String })
+
+const readError = (message: string) => new HelmError({ operation: "read", message, exitCode: Option.none() })
+const kubeError = (error: KubeError) => readError(`${error.request}: ${error.message}`)
+
+const make = Effect.fn("Helm.make")(function* (options: HelmOptions) {
+  const kubernetes = yield* Kubernetes
+  const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+  const fs = yield* FileSystem.FileSystem
+  const chart = options.chart.path
+  const timeout = Duration.fromInputUnsafe(options.timeout ?? "5 minutes")
+  // Everything helm keeps for itself, the API's discovery among it, in temporary space.
+  const home = yield* fs.makeTempDirectoryScoped({ prefix: "helm-" }).pipe(Effect.orDie)
+  const env = childEnvironment(process.env, {
+    HOME: home,
+    HELM_CACHE_HOME: `${home}/cache`,
+    HELM_CONFIG_HOME: `${home}/config`,
+    HELM_DATA_HOME: `${home}/data`,
+    HELM_DRIVER: "secret",
+    ...(options.kubeconfig === undefined ? {} : { KUBECONFIG: options.kubeconfig }),
+  })
+
+  /** One run of helm: its standard output, or its first cause. */
+  const run = Effect.fnUntraced(function* (
+    operation: HelmError["operation"],
+    args: ReadonlyArray<string>,
+    input?: string,
+  ) {
+    const failure = (message: string, exitCode: Option.Option<number> = Option.none()) =>
+      new HelmError({ operation, message, exitCode })
+    const result = yield* runChild({
+      command: options.helm,
+      args,
+      env,
+      grace,
+      ...(input === undefined ? {} : { input }),
+    }).pipe(
+      Effect.provideService(ChildProcessSpawner.ChildProcessSpawner, spawner),
+      Effect.mapError((error) => failure(error.message)),
+      Effect.timeoutOrElse({
+        duration: timeout,
+        orElse: () => Effect.fail(failure(`helm did not end within ${Duration.format(timeout)}`)),
+      }),
+    )
+    if (Option.isNone(result.exitCode)) {
+      return yield* failure(`helm was ended by a signal: ${firstCause(result.stderr)}`)
+    }
+    if (result.exitCode.value !== 0) return yield* failure(firstCause(result.stderr), result.exitCode)
+    return result.stdout
+  })
+
+  const checkChart = Option.match(options.chart.digest, {
+    onNone: () => Effect.void,
+    onSome: (digest) => checkChartDigest(chart, digest),
+  })
+  const shown = yield* Effect.andThen(checkChart, run("chart", ["show", "chart", chart]))
+  const { version } = yield* Effect.try((): unknown => parse(shown)).pipe(
+    Effect.flatMap(Schema.decodeUnknownEffect(ChartYaml)),
+    Effect.mapError(
+      () =>
+        new HelmError({
+          operation: "chart",
+          message: `chart ${chart} has no name and version`,
+          exitCode: Option.none(),
+        }),
+    ),
+  )
+
+  const state = Effect.fn("Helm.state")(function* (release: ReleaseRef) {
+    const records = yield* kubernetes
+      .list(Secret, {
+        namespace: release.namespace,
+        labelSelector: recordSelector(release),
+        metadataOnly: true,
+      })
+      .pipe(Effect.mapError(kubeError))
+    return releaseState(records)
+  })
+
+  const lastDeployed = Effect.fnUntraced(function* (release: ReleaseRef) {
+    const revision = Option.flatMap(yield* state(release), (it) => it.lastDeployed)
+    if (Option.isSome(revision)) return revision.value
+    return yield* readError(`release ${release.name} in ${release.namespace} has no deployed revision`)
+  })
+
+  /**
+   * Helm's rollback applies the stored manifest of a revision as it is: it needs no chart, renders nothing
+   * again, creates what is missing and puts back what was edited, and takes a release that a killed process
+   * left pending. It has no handler for SIGTERM: interrupted, it leaves `pending-rollback`.
+   */
+  const rollback = Effect.fn("Helm.rollback")(function* (release: ReleaseRef, revision: number) {
+    yield* run("rollback", [
+      "rollback",
+      release.name,
+      String(revision),
+      ...["--namespace", release.namespace, ...history, ...apply],
+      ...["--timeout", goDuration(timeout)],
+    ])
+  })
+
+  return Helm.of({
+    chartVersion: version,
+    state,
+    objects: Effect.fn("Helm.objects")(function* (release) {
+      const name = recordName(release, yield* lastDeployed(release))
+      const record = yield* kubernetes
+        .get(Secret, { namespace: release.namespace, name })
+        .pipe(Effect.mapError(kubeError))
+      if (Option.isNone(record)) return yield* readError(`Secret ${release.namespace}/${name} is gone`)
+      return yield* releaseObjects(record.value).pipe(
+        Effect.mapError((why) => readError(`Secret ${release.namespace}/${name} cannot be read: ${why}`)),
+      )
+    }),
+    install: Effect.fn("Helm.install")(function* (release, values) {
+      // Checked again: a chart that is not in the image can be changed while the operator runs.
+      yield* checkChart
+      yield* run(
+        "install",
+        [
+          ...["upgrade", "--install", release.name, chart, "--namespace", release.namespace],
+          ...["--values", "-", ...history, ...apply, "--timeout", goDuration(timeout)],
+        ],
+        JSON.stringify(values),
+      )
+    }),
+    rollback,
+    reapply: Effect.fn("Helm.reapply")(function* (release) {
+      yield* rollback(release, yield* lastDeployed(release))
+    }),
+    uninstall: Effect.fn("Helm.uninstall")(function* (release) {
+      yield* run("uninstall", [
+        ...["uninstall", release.name, "--namespace", release.namespace, "--ignore-not-found"],
+        ...["--timeout", goDuration(timeout)],
+      ])
+    }),
+  })
+})
+
+const goDuration = (duration: Duration.Duration) => `${Math.ceil(Duration.toSeconds(duration))}s`
+
+export const HelmLive = {
+  /** Fails when the chart cannot be read, has another digest than named, or helm does not run. */
+  layer: (options: HelmOptions) => Layer.effect(Helm, make(options)),
+}

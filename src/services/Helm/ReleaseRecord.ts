@@ -1,0 +1,114 @@
+// A release as Helm keeps it: a Secret a revision, `sh.helm.release.v1.<release>.v<revision>`, of type
+// helm.sh/release.v1. Its labels alone tell the state; its payload is the base64 of the API over the base64 of
+// Helm over gzipped JSON (Helm 3 and 4 alike; the oldest records are not gzipped).
+import { gunzipSync } from "node:zlib"
+import { Effect, Option, Schema } from "effect"
+import { parseAllDocuments } from "yaml"
+import type { KubeObject, ObjectMeta } from "../Kubernetes/Kubernetes.ts"
+import type { ReleaseObject, ReleaseRef, ReleaseState, ReleaseStatus } from "./Helm.ts"
+
+const ReleaseStatusLabel = Schema.Literals([
+  "unknown",
+  "deployed",
+  "uninstalled",
+  "superseded",
+  "failed",
+  "uninstalling",
+  "pending-install",
+  "pending-upgrade",
+  "pending-rollback",
+])
+const decodeStatus = Schema.decodeUnknownOption(ReleaseStatusLabel)
+
+/** The labels Helm puts on every record of a release, other releases' and other owners' left out. */
+export const recordSelector = (release: ReleaseRef) => `owner=helm,name=${release.name}`
+
+export const recordName = (release: ReleaseRef, revision: number) =>
+  `sh.helm.release.v1.${release.name}.v${revision}`
+
+interface Revision {
+  readonly revision: number
+  readonly status: ReleaseStatus
+}
+
+const revisionOf = (metadata: ObjectMeta): ReadonlyArray<Revision> => {
+  const version = metadata.labels?.version ?? ""
+  // A Secret that only looks like a record says nothing about the release.
+  if (!/^[1-9][0-9]*$/.test(version)) return []
+  const status = Option.getOrElse(decodeStatus(metadata.labels?.status), () => "unknown" as const)
+  return [{ revision: Number(version), status }]
+}
+
+/** The state that the metadata of a release's records shows; `None` when there are none. */
+export const releaseState = (records: ReadonlyArray<KubeObject>): Option.Option<ReleaseState> => {
+  const revisions = records
+    .flatMap(({ metadata }) => revisionOf(metadata))
+    .toSorted((a, b) => b.revision - a.revision)
+  return Option.map(Option.fromNullishOr(revisions[0]), ({ revision, status }) => ({
+    revision,
+    status,
+    lastDeployed: Option.fromNullishOr(revisions.find((each) => each.status === "deployed")?.revision),
+  }))
+}
+
+const RecordSecret = Schema.Struct({ data: Schema.Struct({ release: Schema.String }) })
+const StoredRelease = Schema.fromJsonString(Schema.Struct({ manifest: Schema.String }))
+const Manifest = Schema.Struct({
+  apiVersion: Schema.String,
+  kind: Schema.String,
+  metadata: Schema.Struct({ name: Schema.String, namespace: Schema.optionalKey(Schema.String) }),
+})
+const ManifestList = Schema.Struct({ kind: Schema.Literal("List"), items: Schema.Array(Schema.Unknown) })
+const decodeList = Schema.decodeUnknownOption(ManifestList)
+
+/** No chart comes near it; a bomb would. */
+const largestRelease = 64 * 1024 * 1024
+
+/** Base64 inside base64, then gzip if its magic number is there. */
+const unpack = (payload: string) =>
+  Effect.try({
+    try: () => {
+      const inner = Buffer.from(Buffer.from(payload, "base64").toString("latin1"), "base64")
+      const packed = inner[0] === 0x1f && inner[1] === 0x8b && inner[2] === 0x08
+      return (packed ? gunzipSync(inner, { maxOutputLength: largestRelease }) : inner).toString("utf8")
+    },
+    catch: () => "its payload is not base64 of gzip",
+  })
+
+/** The documents of a manifest, lists taken apart, empty ones left out. */
+const documentsOf = (manifest: string) =>
+  Effect.try({
+    try: () =>
+      parseAllDocuments(manifest).flatMap((document): ReadonlyArray<unknown> => {
+        if (document.errors.length > 0) throw new Error("not YAML")
+        const value: unknown = document.toJS()
+        if (value === null || value === undefined) return []
+        return Option.match(decodeList(value), { onNone: () => [value], onSome: (list) => list.items })
+      }),
+    catch: () => "its manifest is not YAML",
+  })
+
+/** The objects that a record's manifest names. Fails with what is wrong with the record, without its content. */
+export const releaseObjects = Effect.fn("Helm.releaseObjects")(function* (record: KubeObject) {
+  const { data } = yield* Schema.decodeUnknownEffect(RecordSecret)(record).pipe(
+    Effect.mapError(() => "it has no key release"),
+  )
+  const text = yield* unpack(data.release)
+  const { manifest } = yield* Schema.decodeEffect(StoredRelease)(text).pipe(
+    Effect.mapError(() => "its payload is not a release"),
+  )
+  const documents = yield* documentsOf(manifest)
+  return yield* Effect.forEach(documents, (document) =>
+    Schema.decodeUnknownEffect(Manifest)(document).pipe(
+      Effect.mapBoth({
+        onFailure: () => "its manifest holds something that is not an object",
+        onSuccess: ({ apiVersion, kind, metadata }): ReleaseObject => ({
+          apiVersion,
+          kind,
+          namespace: Option.fromNullishOr(metadata.namespace),
+          name: metadata.name,
+        }),
+      }),
+    ),
+  )
+})
