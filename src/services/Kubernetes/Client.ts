@@ -1,0 +1,126 @@
+// One-shot calls to one API server: each a span, each typed.
+import { Effect, Schema } from "effect"
+import { type ApiFailure, unreadable } from "./ApiFailure.ts"
+import type { Http, HttpRequest } from "./Http.ts"
+import { resourceName } from "./Kinds.ts"
+import type { KubeError, KubeObject, KubernetesClient, ResourceKind } from "./Kubernetes.ts"
+import { listAll, type PageReader } from "./ListAll.ts"
+import { decodeListPage, decodeObject } from "./Objects.ts"
+import { describeRequest } from "./Paths.ts"
+import * as Requests from "./Requests.ts"
+
+const toKubeError = <A, R>(self: Effect.Effect<A, ApiFailure, R>): Effect.Effect<A, KubeError, R> =>
+  Effect.mapError(self, (failure) => failure.error)
+
+const describeSpan = (kind: ResourceKind, ref: { readonly namespace?: string; readonly name?: string }) =>
+  Effect.annotateCurrentSpan({
+    "k8s.resource": resourceName(kind),
+    ...(ref.namespace !== undefined && { "k8s.namespace.name": ref.namespace }),
+    ...(ref.name !== undefined && { "k8s.object.name": ref.name }),
+  })
+
+/** Reads pages of a list through HTTP. */
+export const pageReader =
+  (http: Http): PageReader =>
+  (kind, options, page) => {
+    const request = Requests.listRequest(kind, options, page)
+    return Effect.flatMap(http.json(request), (body) =>
+      Effect.fromOption(decodeListPage(kind, body)).pipe(
+        Effect.mapError(() => unreadable(describeRequest(request.method, request.path), 200)),
+      ),
+    )
+  }
+
+const absent = (error: KubeError): boolean => error.code === 404
+
+const client = { kind: "client" } as const
+
+export const makeClient = (http: Http): KubernetesClient => {
+  const one = (kind: ResourceKind, request: HttpRequest): Effect.Effect<KubeObject, KubeError> =>
+    http.json(request).pipe(
+      Effect.flatMap((body) =>
+        Effect.mapError(Effect.fromOption(decodeObject(kind, body)), () =>
+          unreadable(describeRequest(request.method, request.path), 200),
+        ),
+      ),
+      toKubeError,
+    )
+  const readPage = pageReader(http)
+
+  return {
+    get: Effect.fn(
+      "k8s.get",
+      client,
+    )(function* (kind, ref, options) {
+      yield* describeSpan(kind, ref)
+      return yield* one(kind, Requests.getRequest(kind, ref, options?.metadataOnly === true)).pipe(
+        Effect.asSome,
+        Effect.catchIf(absent, () => Effect.succeedNone),
+      )
+    }),
+    list: Effect.fn(
+      "k8s.list",
+      client,
+    )(function* (kind, options = {}) {
+      yield* describeSpan(kind, options)
+      const listed = yield* toKubeError(listAll(readPage, kind, options, { _tag: "Newest" }))
+      return listed.items
+    }),
+    create: Effect.fn(
+      "k8s.create",
+      client,
+    )(function* (kind, manifest) {
+      yield* describeSpan(kind, manifest.metadata)
+      return yield* one(kind, Requests.createRequest(kind, manifest))
+    }),
+    apply: Effect.fn(
+      "k8s.apply",
+      client,
+    )(function* (kind, manifest) {
+      yield* describeSpan(kind, manifest.metadata)
+      return yield* one(kind, Requests.applyRequest(kind, manifest))
+    }),
+    patch: Effect.fn(
+      "k8s.patch",
+      client,
+    )(function* (kind, ref, patch, options) {
+      yield* describeSpan(kind, ref)
+      return yield* one(kind, Requests.patchRequest(kind, ref, patch, options?.subresource))
+    }),
+    delete: Effect.fn(
+      "k8s.delete",
+      client,
+    )(function* (kind, ref, options = {}) {
+      yield* describeSpan(kind, ref)
+      return yield* http.text(Requests.deleteRequest(kind, ref, options)).pipe(
+        Effect.as(true),
+        toKubeError,
+        Effect.catchIf(absent, () => Effect.succeed(false)),
+      )
+    }),
+    raw: Effect.fn(
+      "k8s.raw",
+      client,
+    )(function* (path) {
+      yield* Effect.annotateCurrentSpan({ "url.path": path })
+      return yield* toKubeError(http.text({ method: "GET", path, accept: "*/*" }))
+    }),
+  }
+}
+
+const SelfSubjectReview = Schema.Struct({
+  status: Schema.Struct({ userInfo: Schema.Struct({ username: Schema.String }) }),
+})
+
+/** The user name that the server knows this client by. */
+export const whoAmI = (http: Http): Effect.Effect<string, KubeError> =>
+  http.json(Requests.whoAmIRequest).pipe(
+    Effect.flatMap((body) =>
+      Effect.mapError(Schema.decodeUnknownEffect(SelfSubjectReview)(body), () =>
+        unreadable(describeRequest("POST", Requests.whoAmIRequest.path), 200),
+      ),
+    ),
+    Effect.map((review) => review.status.userInfo.username),
+    toKubeError,
+    Effect.withSpan("k8s.whoAmI", client),
+  )

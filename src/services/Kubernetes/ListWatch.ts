@@ -1,0 +1,197 @@
+// List, then watch, for ever: `Listing -> Watching -> (Closed | Idle | Gone | Broken | Refused) -> Watching | Listing`.
+// Versions are opaque: they are kept and sent back, never compared but for equality.
+import { Clock, Duration, Effect, Option, Queue, Random, Result, Stream } from "effect"
+import type { ApiFailure } from "./ApiFailure.ts"
+import { type Backoff, makeBackoff } from "./Backoff.ts"
+import { isSecret, resourceName } from "./Kinds.ts"
+import { type KnownObjects, makeKnownObjects } from "./KnownObjects.ts"
+import type { ListOptions, ResourceKind, WatchEvent } from "./Kubernetes.ts"
+import { listAll } from "./ListAll.ts"
+import type { ListFrom } from "./Requests.ts"
+import { countWatchEnd, type WatchRegistry, type WatchReporter } from "./WatchHealth.ts"
+import { type WatchEnd, type WatchTransport, watchOnce } from "./WatchOnce.ts"
+
+/** A list is read anew so often even when nothing seems wrong, +- 10 %. */
+const RELIST = Duration.hours(10)
+/** Before the next watch after one that the server ended as agreed: at most this long. */
+const RECONNECT_JITTER = Duration.seconds(1)
+/** A watch that ends sooner than this, without an event, is a failure. */
+const SHORTEST = Duration.seconds(1)
+
+type Step =
+  | { readonly _tag: "List"; readonly from: ListFrom }
+  | { readonly _tag: "Watch"; readonly version: string }
+
+const nameOf = (kind: ResourceKind, { namespace, labelSelector, fieldSelector }: ListOptions): string =>
+  [resourceName(kind), namespace, labelSelector, fieldSelector].filter((part) => part !== undefined).join(" ")
+
+const jitter = (upTo: Duration.Duration): Effect.Effect<Duration.Duration> =>
+  Effect.map(Random.next, (chance) => Duration.times(upTo, chance))
+
+interface Machine {
+  readonly transport: WatchTransport
+  readonly kind: ResourceKind
+  readonly options: ListOptions
+  readonly known: KnownObjects
+  readonly backoff: Backoff
+  readonly report: WatchReporter
+  readonly emit: (event: WatchEvent) => Effect.Effect<void>
+}
+
+const stateOf = ({ error: { code } }: ApiFailure) => {
+  if (code === 401 || code === 403) return "Forbidden"
+  return code === 404 ? "NotServed" : "BackingOff"
+}
+
+/** Waits as long as the server asks, else as the back-off says. */
+const pause = Effect.fnUntraced(function* (
+  { backoff, report, kind }: Machine,
+  failure: ApiFailure | undefined,
+) {
+  const own = yield* backoff.failed
+  const asked = failure === undefined ? Option.none() : failure.retryAfter
+  const wait = Option.match(asked, {
+    onNone: () => own,
+    onSome: (least) => Duration.sum(least, Duration.min(own, RECONNECT_JITTER)),
+  })
+  yield* report({ state: failure === undefined ? "BackingOff" : stateOf(failure) })
+  if (failure !== undefined) {
+    yield* Effect.logWarning("list-watch refused").pipe(
+      Effect.annotateLogs({
+        resource: resourceName(kind),
+        code: failure.error.code,
+        reason: failure.error.reason,
+        error: failure.error.message,
+        wait: Duration.format(wait),
+      }),
+    )
+  }
+  yield* Effect.sleep(wait)
+})
+
+/** One list. A server that cannot show what was asked is asked for the newest state instead, at once. */
+const list = Effect.fnUntraced(function* (machine: Machine, from: ListFrom) {
+  yield* machine.report({ state: "Listing" })
+  const listed = yield* Effect.result(listAll(machine.transport.list, machine.kind, machine.options, from))
+  if (Result.isFailure(listed)) {
+    const failure = listed.failure
+    const pastOrFuture = failure.expired || failure.ahead
+    if (pastOrFuture && from._tag !== "Newest")
+      return { _tag: "List", from: { _tag: "Newest" } } satisfies Step
+    yield* pause(machine, failure)
+    return { _tag: "List", from } satisfies Step
+  }
+  for (const event of machine.known.replace(listed.success.items)) yield* machine.emit(event)
+  yield* machine.report({ lastListAt: yield* Clock.currentTimeMillis })
+  return { _tag: "Watch", version: listed.success.version } satisfies Step
+})
+
+/** What follows a watch that ended at `version`. `again`: the one before it ended in the same way, at once. */
+const afterWatch = Effect.fnUntraced(function* (
+  machine: Machine,
+  end: WatchEnd,
+  version: string,
+  again: boolean,
+) {
+  const rewatch: Step = { _tag: "Watch", version }
+  const relist: Step = {
+    _tag: "List",
+    // A server whose list leads straight back to a version it no longer has is asked for its newest.
+    from: again ? { _tag: "Newest" } : { _tag: "NotOlderThan", version },
+  }
+  switch (end._tag) {
+    case "Closed": {
+      const failed = !end.lively && Duration.isLessThan(end.lasted, SHORTEST)
+      yield* failed ? pause(machine, undefined) : Effect.flatMap(jitter(RECONNECT_JITTER), Effect.sleep)
+      return rewatch
+    }
+    case "Idle":
+      yield* Effect.logWarning("watch fell silent").pipe(
+        Effect.annotateLogs({ resource: resourceName(machine.kind) }),
+      )
+      yield* pause(machine, undefined)
+      return rewatch
+    case "Gone":
+      if (again) yield* pause(machine, undefined)
+      return relist
+    case "Broken":
+      yield* Effect.logError("watch sent a line that cannot be read").pipe(
+        Effect.annotateLogs({
+          resource: resourceName(machine.kind),
+          bytes: end.line.size,
+          sha256: end.line.sha256,
+        }),
+      )
+      if (again) yield* pause(machine, undefined)
+      return relist
+    case "Refused": {
+      yield* pause(machine, end.failure)
+      const { code } = end.failure.error
+      // A request that the server finds faulty does not get better by repeating it.
+      return code === 400 || code === 422 || end.failure.ahead ? relist : rewatch
+    }
+  }
+})
+
+const run = Effect.fnUntraced(function* (machine: Machine) {
+  let step: Step = { _tag: "List", from: { _tag: "Any" } }
+  let relistAt = 0n
+  let lostBefore = false
+  while (true) {
+    if (step._tag === "List") {
+      const next: Step = yield* list(machine, step.from)
+      if (next._tag === "Watch") {
+        const period = Duration.times(RELIST, 0.9 + 0.2 * (yield* Random.next))
+        relistAt = (yield* Clock.monotonicTimeNanos) + Duration.toNanosUnsafe(period)
+      }
+      step = next
+      continue
+    }
+    const ended: { readonly end: WatchEnd; readonly version: string; readonly lively: boolean } =
+      yield* watchOnce({
+        ...machine,
+        version: step.version,
+      })
+    yield* countWatchEnd(resourceName(machine.kind), ended.end._tag.toLowerCase())
+    const lost: boolean = ended.end._tag === "Gone" || ended.end._tag === "Broken"
+    const next: Step = yield* afterWatch(
+      machine,
+      ended.end,
+      ended.version,
+      lost && lostBefore && !ended.lively,
+    )
+    lostBefore = lost
+    step =
+      next._tag === "Watch" && (yield* Clock.monotonicTimeNanos) >= relistAt
+        ? { _tag: "List", from: { _tag: "NotOlderThan", version: next.version } }
+        : next
+  }
+})
+
+/**
+ * The list-watch of a kind. Secrets are always asked for as metadata only. It never fails and ends by interruption
+ * alone, which closes its connection. A slow consumer slows the reading of the socket, nothing is dropped.
+ */
+export const listWatch = (
+  transport: WatchTransport,
+  registry: WatchRegistry,
+  kind: ResourceKind,
+  given: ListOptions = {},
+): Stream.Stream<WatchEvent> => {
+  const options = isSecret(kind) ? { ...given, metadataOnly: true } : given
+  return Stream.callback<WatchEvent>(
+    (queue) =>
+      Effect.gen(function* () {
+        return yield* run({
+          transport,
+          kind,
+          options,
+          known: makeKnownObjects(),
+          backoff: yield* makeBackoff,
+          report: yield* registry.register(nameOf(kind, options)),
+          emit: (event) => Queue.offer(queue, event),
+        })
+      }),
+    { bufferSize: 1024, strategy: "suspend" },
+  )
+}
