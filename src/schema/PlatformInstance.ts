@@ -1,10 +1,11 @@
 // A PlatformInstance as the operator reads it from the API server.
-import { type Effect, Schema } from "effect"
+import { Effect, Predicate, Schema } from "effect"
 import { type CelRule, celRule, Int64 } from "./Fields.ts"
 import type { InstanceKey } from "./InstanceKey.ts"
 import { API_VERSION, KIND, MAX_INSTANCE_NAME } from "./Names.ts"
 import { PlatformInstanceSpec } from "./PlatformSpec.ts"
 import { PlatformInstanceStatus } from "./PlatformStatus.ts"
+import { schemaIssues } from "./SchemaErrors.ts"
 import { codePoints } from "./Text.ts"
 
 const Strings = Schema.Record(Schema.String, Schema.String)
@@ -52,16 +53,33 @@ export const PlatformInstance = Schema.Struct({
 }).check(celRule(nameRule))
 export type PlatformInstance = typeof PlatformInstance.Type
 
+const decode = Schema.decodeUnknownEffect(PlatformInstance, { errors: "all", reportInput: true })
+
+/** Without the fields of the status that do not decode; nothing when something else is wrong. */
+const withoutBrokenStatus = (object: unknown, error: Schema.SchemaError): unknown => {
+  const issues = schemaIssues(error)
+  if (!Predicate.isObject(object) || !issues.every(({ path }) => path[0] === "status")) return undefined
+  const { status, ...rest }: Readonly<Record<PropertyKey, unknown>> = object
+  const broken = new Set(issues.map(({ path }) => path[1]))
+  if (!Predicate.isObject(status)) return rest
+  return { ...rest, status: Object.fromEntries(Object.entries(status).filter(([key]) => !broken.has(key))) }
+}
+
 /**
  * Decodes an object read from the server. Fields this version does not know are dropped (a newer operator may have
- * stored them); whatever breaks a rule fails with every issue at once (`formatSchemaError` makes one line of it).
+ * stored them). A field of the *status* that does not decode counts as lost, as after a restore: the operator's record
+ * is there to write it again. Whatever else breaks a rule fails with every issue at once (`formatSchemaError` makes
+ * one line of it).
  */
-export const decodePlatformInstance: (
+export const decodePlatformInstance = (
   object: unknown,
-) => Effect.Effect<PlatformInstance, Schema.SchemaError> = Schema.decodeUnknownEffect(PlatformInstance, {
-  errors: "all",
-  reportInput: true,
-})
+): Effect.Effect<PlatformInstance, Schema.SchemaError> =>
+  decode(object).pipe(
+    Effect.catch((error) => {
+      const salvaged = withoutBrokenStatus(object, error)
+      return salvaged === undefined ? Effect.fail(error) : decode(salvaged)
+    }),
+  )
 
 export const instanceKey = (instance: {
   readonly metadata: { readonly namespace: string; readonly name: string }

@@ -1,0 +1,76 @@
+// What the API server makes of a manifest under the CRD: the strict counterpart of `decodePlatformInstance`, for
+// tools, tests and anything that stands in for the server. Unknown fields are errors, as under fieldValidation=Strict.
+import { Effect, Predicate, Schema } from "effect"
+import { crd } from "./Crd.ts"
+import { celRule, matches } from "./Fields.ts"
+import { API_VERSION, KIND } from "./Names.ts"
+import { nameRule } from "./PlatformInstance.ts"
+import { PlatformInstanceSpec } from "./PlatformSpec.ts"
+import { PlatformInstanceStatus } from "./PlatformStatus.ts"
+import type { StructuralSchema } from "./StructuralSchema.ts"
+
+const Strings = Schema.Record(Schema.String, Schema.String)
+const anything = Schema.optionalKey(Schema.Unknown)
+
+/** ObjectMeta as a user may write it; what the server fills in is accepted and not looked at. */
+const ManifestMetadata = Schema.Struct({
+  name: Schema.String.check(
+    Schema.isMaxCodePoints(253),
+    matches(
+      "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      "a name of lowercase letters, digits, hyphens and dots",
+    ),
+  ),
+  namespace: Schema.optionalKey(Schema.String),
+  labels: Schema.optionalKey(Strings),
+  annotations: Schema.optionalKey(Strings),
+  finalizers: Schema.optionalKey(Schema.Array(Schema.String)),
+  ownerReferences: anything,
+  uid: anything,
+  resourceVersion: anything,
+  generation: anything,
+  creationTimestamp: anything,
+  deletionTimestamp: anything,
+  deletionGracePeriodSeconds: anything,
+  generateName: anything,
+  managedFields: anything,
+  selfLink: anything,
+})
+
+export const Manifest = Schema.Struct({
+  apiVersion: Schema.Literal(API_VERSION),
+  kind: Schema.Literal(KIND),
+  metadata: ManifestMetadata,
+  spec: PlatformInstanceSpec,
+  status: Schema.optionalKey(PlatformInstanceStatus),
+}).check(celRule(nameRule))
+export type Manifest = typeof Manifest.Type
+
+/** The server drops a null where a field may not be null, before it looks for defaults and missing fields. */
+const dropNulls = (value: unknown, schema: StructuralSchema): unknown => {
+  if (Array.isArray(value)) {
+    const { items } = schema
+    return items === undefined ? value : value.map((item) => dropNulls(item, items))
+  }
+  const { properties } = schema
+  if (!Predicate.isObject(value) || properties === undefined) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, child]) => {
+      const property = Object.hasOwn(properties, key) ? properties[key] : undefined
+      if (property === undefined) return [[key, child]]
+      return child === null ? [] : [[key, dropNulls(child, property)]]
+    }),
+  )
+}
+
+const openAPIV3Schema = crd.spec.versions[0].schema.openAPIV3Schema
+
+const decode = Schema.decodeUnknownEffect(Manifest, {
+  errors: "all",
+  onExcessProperty: "error",
+  reportInput: true,
+})
+
+/** The object as it would be stored, with defaults; or everything the server would refuse. */
+export const decodeManifest = (manifest: unknown): Effect.Effect<Manifest, Schema.SchemaError> =>
+  Effect.suspend(() => decode(dropNulls(manifest, openAPIV3Schema)))
