@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest"
+import { cleanupJob } from "../../../src/services/Cleanup/CleanupJob.ts"
+
+const request = {
+  image: "registry.example/operator@sha256:0",
+  cleanupNamespace: "cleaning",
+  base: "/var/lib/kubesolo/instances/",
+  key: { namespace: "team-a", name: "one" },
+  uid: "11111111-2222-3333-4444-555555555555",
+}
+
+describe("the cleanup Job", () => {
+  it("belongs to one life of one instance", () => {
+    const job = cleanupJob(request)
+    expect(job.metadata).toMatchObject({
+      namespace: "cleaning",
+      labels: { "platform.di-framework.dev/instance-uid": request.uid },
+      annotations: { "platform.di-framework.dev/instance": "team-a/one" },
+    })
+    expect(job.metadata.name).toMatch(/^pi-storage-cleanup-[a-z2-7]{12}-[a-z2-7]{12}$/)
+    expect(cleanupJob({ ...request, uid: "another" }).metadata.name).not.toBe(job.metadata.name)
+  })
+
+  it("gives its pod the labels it is found by", () => {
+    const job = cleanupJob(request)
+    expect(job).toHaveProperty("spec.template.metadata.labels", job.metadata.labels)
+  })
+
+  it("mounts the namespace's folder alone, and names the instance inside it", () => {
+    const job = cleanupJob(request)
+    expect(job).toHaveProperty("spec.template.spec.volumes", [
+      {
+        name: "storage",
+        hostPath: { path: "/var/lib/kubesolo/instances/team-a", type: "DirectoryOrCreate" },
+      },
+    ])
+    expect(job).toHaveProperty("spec.template.spec.containers.0.args", [
+      "--base=/var/lib/kubesolo/instances",
+      "--namespace=team-a",
+      "--name=one",
+      "--mount=/storage",
+    ])
+  })
+
+  it("fails once and within ten minutes: trying again is the operator's decision", () => {
+    expect(cleanupJob(request)).toMatchObject({
+      spec: {
+        backoffLimit: 0,
+        activeDeadlineSeconds: 600,
+        template: { spec: { restartPolicy: "Never" } },
+      },
+    })
+    expect(cleanupJob(request)).not.toHaveProperty("spec.ttlSecondsAfterFinished")
+  })
+
+  it("holds no credentials and of root's powers only those over files", () => {
+    expect(cleanupJob(request)).toMatchObject({
+      spec: {
+        template: {
+          spec: {
+            automountServiceAccountToken: false,
+            containers: [
+              {
+                securityContext: {
+                  runAsUser: 0,
+                  allowPrivilegeEscalation: false,
+                  readOnlyRootFilesystem: true,
+                  capabilities: { drop: ["ALL"], add: ["DAC_OVERRIDE", "FOWNER"] },
+                },
+              },
+            ],
+          },
+        },
+      },
+    })
+  })
+})
