@@ -1,6 +1,6 @@
 // The building blocks of the API's fields: each carries its check for the decoder and the same rule for the CRD, so
 // that the two cannot drift apart.
-import { Schema } from "effect"
+import { DateTime, Option, Schema } from "effect"
 
 /** A rule of the Common Expression Language in the CRD, with the same rule for the decoder. */
 export interface CelRule<T> {
@@ -48,8 +48,27 @@ export const int32Between = (minimum: number, maximum: number) =>
   Int32.check(Schema.isBetween({ minimum, maximum }))
 export const int64AtLeast = (minimum: number) => Int64.check(Schema.isGreaterThanOrEqualTo(minimum))
 
+// The API server's own reading of `date-time` (k8s.io/kube-openapi, strfmt.IsDateTime): no leap seconds, either case.
+const dateTime =
+  /^([0-9]{4}-[0-9]{2}-[0-9]{2})t([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})$/u
+
+const isDate = (text: string): boolean => {
+  const date = DateTime.make(`${text}T00:00:00Z`)
+  return Option.isSome(date) && DateTime.formatIsoDateUtc(date.value) === text
+}
+
+const isDateTime = (text: string): boolean => {
+  const [, date = "", hour = "", minute = "", second = ""] = dateTime.exec(text.toLowerCase()) ?? []
+  return hour <= "23" && minute <= "59" && second <= "59" && isDate(date)
+}
+
 /** An RFC 3339 time, kept as the text it is. */
-export const DateTimeText = Schema.String.annotate({ format: "date-time" })
+export const DateTimeText = Schema.String.check(
+  Schema.makeFilter(isDateTime, {
+    expected: "an RFC 3339 time such as 2026-01-02T03:04:05Z",
+    toJsonSchema: () => ({ format: "date-time" }),
+  }),
+)
 
 /** A list that the API server merges by key and in which a key comes once. */
 export const mapList = <
