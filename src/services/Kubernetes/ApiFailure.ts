@@ -11,6 +11,8 @@ export class ApiFailure extends Data.TaggedError("ApiFailure")<{
   readonly retryAfter: Option.Option<Duration.Duration>
   /** The server is behind the version that was asked for (`ResourceVersionTooLarge`). */
   readonly ahead: boolean
+  /** The fields that the server objects to, such as `metadata.uid`. */
+  readonly fields: ReadonlyArray<string>
 }> {
   override get message(): string {
     return this.error.message
@@ -72,9 +74,10 @@ export interface Refusal {
 export const refused = ({ request, code, status, retryAfter, secret }: Refusal): ApiFailure => {
   const reason = status.reason || REASONS[code] || "Unknown"
   const causes = status.details?.causes ?? []
+  const fields = causes.flatMap((cause) => (cause.field === undefined ? [] : [cause.field]))
   const message =
     secret && !HARMLESS.has(reason)
-      ? [reason, ...causes.map((cause) => cause.field ?? "")].filter((part) => part !== "").join(" ")
+      ? [reason, ...fields].join(" ")
       : truncateAtWord(status.message || `HTTP ${code}`, MAX_MESSAGE)
   return new ApiFailure({
     error: new KubeError({ code, reason, request, message }),
@@ -84,6 +87,7 @@ export const refused = ({ request, code, status, retryAfter, secret }: Refusal):
     ahead:
       causes.some((cause) => cause.reason === "ResourceVersionTooLarge") ||
       (status.message ?? "").includes("Too large resource version"),
+    fields,
   })
 }
 
@@ -93,6 +97,7 @@ export const transportFailure = (request: string, message: string): ApiFailure =
     error: new KubeError({ code: 0, reason: "Transport", request, message }),
     retryAfter: Option.none(),
     ahead: false,
+    fields: [],
   })
 
 /** The server answered something that is not what the API promises. The content is not repeated. */
@@ -106,4 +111,5 @@ export const unreadable = (request: string, code: number): ApiFailure =>
     }),
     retryAfter: Option.none(),
     ahead: false,
+    fields: [],
   })

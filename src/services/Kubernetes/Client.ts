@@ -1,9 +1,9 @@
 // One-shot calls to one API server: each a span, each typed.
 import { Effect, Schema } from "effect"
-import { type ApiFailure, unreadable } from "./ApiFailure.ts"
+import { ApiFailure, unreadable } from "./ApiFailure.ts"
 import type { Http, HttpRequest } from "./Http.ts"
 import { resourceName } from "./Kinds.ts"
-import type { KubeError, KubeObject, KubernetesClient, ResourceKind } from "./Kubernetes.ts"
+import { KubeError, type KubeObject, type KubernetesClient, type ResourceKind } from "./Kubernetes.ts"
 import { listAll, type PageReader } from "./ListAll.ts"
 import { decodeListPage, decodeObject } from "./Objects.ts"
 import { describeRequest } from "./Paths.ts"
@@ -31,19 +31,33 @@ export const pageReader =
     )
   }
 
+/**
+ * The API server (1.35, seen) answers an apply to an object with another UID by 422 "metadata.uid: field is
+ * immutable", and one to no object at all by 409. Here both are the conflict they are.
+ */
+const asUidConflict = (failure: ApiFailure): ApiFailure =>
+  failure.error.code === 422 && failure.fields.includes("metadata.uid")
+    ? new ApiFailure({
+        ...failure,
+        error: new KubeError({
+          code: 409,
+          reason: "Conflict",
+          request: failure.error.request,
+          message: "the live object has another UID",
+        }),
+      })
+    : failure
+
 const absent = (error: KubeError): boolean => error.code === 404
 
 const client = { kind: "client" } as const
 
 export const makeClient = (http: Http): KubernetesClient => {
-  const one = (kind: ResourceKind, request: HttpRequest): Effect.Effect<KubeObject, KubeError> =>
-    http.json(request).pipe(
-      Effect.flatMap((body) =>
-        Effect.mapError(Effect.fromOption(decodeObject(kind, body)), () =>
-          unreadable(describeRequest(request.method, request.path), 200),
-        ),
+  const one = (kind: ResourceKind, request: HttpRequest): Effect.Effect<KubeObject, ApiFailure> =>
+    Effect.flatMap(http.json(request), (body) =>
+      Effect.mapError(Effect.fromOption(decodeObject(kind, body)), () =>
+        unreadable(describeRequest(request.method, request.path), 200),
       ),
-      toKubeError,
     )
   const readPage = pageReader(http)
 
@@ -54,6 +68,7 @@ export const makeClient = (http: Http): KubernetesClient => {
     )(function* (kind, ref, options) {
       yield* describeSpan(kind, ref)
       return yield* one(kind, Requests.getRequest(kind, ref, options?.metadataOnly === true)).pipe(
+        toKubeError,
         Effect.asSome,
         Effect.catchIf(absent, () => Effect.succeedNone),
       )
@@ -71,21 +86,24 @@ export const makeClient = (http: Http): KubernetesClient => {
       client,
     )(function* (kind, manifest) {
       yield* describeSpan(kind, manifest.metadata)
-      return yield* one(kind, Requests.createRequest(kind, manifest))
+      return yield* toKubeError(one(kind, Requests.createRequest(kind, manifest)))
     }),
     apply: Effect.fn(
       "k8s.apply",
       client,
     )(function* (kind, manifest) {
       yield* describeSpan(kind, manifest.metadata)
-      return yield* one(kind, Requests.applyRequest(kind, manifest))
+      return yield* one(kind, Requests.applyRequest(kind, manifest)).pipe(
+        Effect.mapError(asUidConflict),
+        toKubeError,
+      )
     }),
     patch: Effect.fn(
       "k8s.patch",
       client,
     )(function* (kind, ref, patch, options) {
       yield* describeSpan(kind, ref)
-      return yield* one(kind, Requests.patchRequest(kind, ref, patch, options?.subresource))
+      return yield* toKubeError(one(kind, Requests.patchRequest(kind, ref, patch, options?.subresource)))
     }),
     delete: Effect.fn(
       "k8s.delete",

@@ -93,11 +93,15 @@ const named = <Body extends Schema.Struct.Fields>(key: string, body: Body) =>
     ),
   )
 
+/** Names a program, a file or another user. */
+const refusedKey = Schema.optionalKey(Schema.Never)
+
 const PortableKubeconfig = Schema.Struct({
   "current-context": Schema.String,
   contexts: named("context", { cluster: Schema.String, user: Schema.String }),
   clusters: named("cluster", {
     server: Schema.String,
+    "certificate-authority": refusedKey,
     "certificate-authority-data": Schema.optionalKey(Schema.String),
     "insecure-skip-tls-verify": Schema.optionalKey(Schema.Boolean),
     "tls-server-name": Schema.optionalKey(Schema.String),
@@ -109,11 +113,18 @@ const PortableKubeconfig = Schema.Struct({
     password: Schema.optionalKey(Schema.String),
     "client-certificate-data": Schema.optionalKey(Schema.String),
     "client-key-data": Schema.optionalKey(Schema.String),
+    "client-certificate": refusedKey,
+    "client-key": refusedKey,
+    "token-file": refusedKey,
+    tokenFile: refusedKey,
+    exec: refusedKey,
+    "auth-provider": refusedKey,
+    as: refusedKey,
   }),
 })
 
 /**
- * A kubeconfig that came over the network. Only what holds its keys and tokens itself is taken over: one that names
+ * A kubeconfig that came over the network. Only one that holds its keys and tokens itself is taken: one that names
  * a program (`exec`) or a file (`token-file`) would let whoever could write it run or read as the operator.
  */
 export const loadText = (text: Redacted.Redacted): Effect.Effect<KubeConfig, ApiFailure> =>
@@ -126,5 +137,7 @@ export const loadText = (text: Redacted.Redacted): Effect.Effect<KubeConfig, Api
         return config
       }),
     ),
-    Effect.mapError(() => unusable("the kubeconfig cannot be read")),
+    Effect.mapError(() =>
+      unusable("the kubeconfig cannot be read, or names a program, a file or another user"),
+    ),
   )

@@ -9,7 +9,7 @@ import type { ListOptions, ResourceKind, WatchEvent } from "./Kubernetes.ts"
 import { listAll } from "./ListAll.ts"
 import type { ListFrom } from "./Requests.ts"
 import { countWatchEnd, type WatchRegistry, type WatchReporter } from "./WatchHealth.ts"
-import { type WatchEnd, type WatchTransport, watchOnce } from "./WatchOnce.ts"
+import { type Ended, type WatchEnd, type WatchTransport, watchOnce } from "./WatchOnce.ts"
 
 /** A list is read anew so often even when nothing seems wrong, +- 10 %. */
 const RELIST = Duration.hours(10)
@@ -17,6 +17,10 @@ const RELIST = Duration.hours(10)
 const RECONNECT_JITTER = Duration.seconds(1)
 /** A watch that ends sooner than this, without an event, is a failure. */
 const SHORTEST = Duration.seconds(1)
+/** No wait that a server asks for is longer. */
+const LONGEST_ASKED = Duration.minutes(1)
+/** A list because of lost history or a broken line is free once in this time; the next ones wait. */
+const FREE_RELIST = Duration.minutes(2)
 
 type Step =
   | { readonly _tag: "List"; readonly from: ListFrom }
@@ -52,7 +56,7 @@ const pause = Effect.fnUntraced(function* (
   const asked = failure === undefined ? Option.none() : failure.retryAfter
   const wait = Option.match(asked, {
     onNone: () => own,
-    onSome: (least) => Duration.sum(least, Duration.min(own, RECONNECT_JITTER)),
+    onSome: (least) => Duration.sum(Duration.min(least, LONGEST_ASKED), Duration.min(own, RECONNECT_JITTER)),
   })
   yield* report({ state: failure === undefined ? "BackingOff" : stateOf(failure) })
   if (failure !== undefined) {
@@ -86,7 +90,7 @@ const list = Effect.fnUntraced(function* (machine: Machine, from: ListFrom) {
   return { _tag: "Watch", version: listed.success.version } satisfies Step
 })
 
-/** What follows a watch that ended at `version`. `again`: the one before it ended in the same way, at once. */
+/** What follows a watch that ended at `version`. `again`: another was lost or broken a moment ago. */
 const afterWatch = Effect.fnUntraced(function* (
   machine: Machine,
   end: WatchEnd,
@@ -136,35 +140,20 @@ const afterWatch = Effect.fnUntraced(function* (
 const run = Effect.fnUntraced(function* (machine: Machine) {
   let step: Step = { _tag: "List", from: { _tag: "Any" } }
   let relistAt = 0n
-  let lostBefore = false
+  let freeRelistAt = 0n
   while (true) {
     if (step._tag === "List") {
-      const next: Step = yield* list(machine, step.from)
-      if (next._tag === "Watch") {
-        const period = Duration.times(RELIST, 0.9 + 0.2 * (yield* Random.next))
-        relistAt = (yield* Clock.monotonicTimeNanos) + Duration.toNanosUnsafe(period)
-      }
-      step = next
+      step = yield* list(machine, step.from)
+      const period = Duration.times(RELIST, 0.9 + 0.2 * (yield* Random.next))
+      relistAt = (yield* Clock.monotonicTimeNanos) + Duration.toNanosUnsafe(period)
       continue
     }
-    const ended: { readonly end: WatchEnd; readonly version: string; readonly lively: boolean } =
-      yield* watchOnce({
-        ...machine,
-        version: step.version,
-      })
+    const ended: Ended = yield* watchOnce({ ...machine, version: step.version })
+    const now: bigint = yield* Clock.monotonicTimeNanos
     yield* countWatchEnd(resourceName(machine.kind), ended.end._tag.toLowerCase())
-    const lost: boolean = ended.end._tag === "Gone" || ended.end._tag === "Broken"
-    const next: Step = yield* afterWatch(
-      machine,
-      ended.end,
-      ended.version,
-      lost && lostBefore && !ended.lively,
-    )
-    lostBefore = lost
-    step =
-      next._tag === "Watch" && (yield* Clock.monotonicTimeNanos) >= relistAt
-        ? { _tag: "List", from: { _tag: "NotOlderThan", version: next.version } }
-        : next
+    step = yield* afterWatch(machine, ended.end, ended.version, now < freeRelistAt)
+    if (step._tag === "List") freeRelistAt = now + Duration.toNanosUnsafe(FREE_RELIST)
+    else if (now >= relistAt) step = { _tag: "List", from: { _tag: "NotOlderThan", version: step.version } }
   }
 })
 

@@ -54,7 +54,6 @@ export interface Ended {
   readonly end: WatchEnd
   /** Up to which everything was emitted. */
   readonly version: string
-  readonly lively: boolean
 }
 
 const refusedOrGone = (failure: ApiFailure): WatchEnd =>
@@ -137,6 +136,6 @@ export const watchOnce = (watch: WatchOnce): Effect.Effect<Ended> =>
       })
 
       const end = yield* Effect.catch(follow, (failure) => Effect.succeed(refusedOrGone(failure)))
-      return { end, version, lively }
+      return { end, version }
     }),
   )
