@@ -1,0 +1,233 @@
+import { readFileSync } from "node:fs"
+import { describe, expect, it } from "vitest"
+import { find, lint, type Rendered, render, renderFailure } from "../helm.ts"
+
+const chart = "charts/platform-operator"
+const digest = `sha256:${"0123456789abcdef".repeat(4)}`
+/** What a render without a cluster, of a chart that was not released, must be told. */
+const needed = { image: { digest }, passphrase: { existingSecret: "mine" } }
+const rendered = (values: object = {}, options: { release?: string; kubeVersion?: string } = {}) =>
+  render(chart, { ...options, values: { ...needed, ...values } })
+const refusal = (values: object) => renderFailure(chart, { values: { ...needed, ...values } })
+
+const deployment = (values?: object) => find(rendered(values), "Deployment")
+const containerOf = (object: Rendered): unknown => pick(object, "spec", "template", "spec", "containers", 0)
+const argsOf = (object: Rendered): unknown => pick(containerOf(object), "args")
+
+const pick = (from: unknown, ...path: ReadonlyArray<string | number>): unknown =>
+  path.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined),
+    from,
+  )
+
+describe("the chart", () => {
+  it("has nothing that helm's linter objects to", () => {
+    expect(lint(chart, needed)).toBe("")
+  })
+
+  it.each(["1.27.0", "1.30.0", "1.35.4", "1.36.0"])("renders for Kubernetes %s", (kubeVersion) => {
+    expect(rendered({}, { kubeVersion }).map(({ kind }) => kind)).toContain("Deployment")
+  })
+
+  it("carries the version of the operator", () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8"))
+    expect(find(rendered(), "Deployment").metadata.labels).toMatchObject({
+      "app.kubernetes.io/version": version,
+      "helm.sh/chart": `platform-operator-${version}`,
+    })
+  })
+
+  it("names its objects as the reference does", () => {
+    const objects = render(chart, { values: { ...needed, rbac: { clusterAdmin: false } } })
+    expect(objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`).sort()).toEqual([
+      "ClusterRole/platform-operator",
+      "ClusterRoleBinding/platform-operator",
+      "CustomResourceDefinition/platforminstances.platform.di-framework.dev",
+      "Deployment/platform-operator",
+      "PersistentVolumeClaim/platform-operator-state",
+      "Role/platform-operator",
+      "Role/platform-operator-cleanup",
+      "RoleBinding/platform-operator",
+      "RoleBinding/platform-operator-cleanup",
+      "ServiceAccount/platform-operator",
+    ])
+  })
+
+  it("keeps two releases apart but for the cluster's one ClusterRole", () => {
+    const objects = rendered({}, { release: "second" })
+    expect(find(objects, "Deployment").metadata.name).toBe("second-platform-operator")
+    expect(find(objects, "PersistentVolumeClaim").metadata.name).toBe("second-platform-operator-state")
+    expect(find(objects, "ClusterRole").metadata.name).toBe("platform-operator")
+  })
+
+  it("keeps the definition of the instances and the state when it is uninstalled", () => {
+    const objects = rendered()
+    for (const kind of ["CustomResourceDefinition", "PersistentVolumeClaim"])
+      expect(find(objects, kind).metadata.annotations).toMatchObject({ "helm.sh/resource-policy": "keep" })
+  })
+})
+
+describe("a value", () => {
+  it("becomes its flag, with the reference's default", () => {
+    expect(argsOf(deployment())).toEqual([
+      "--state-dir=/var/lib/platform-operator",
+      "--passphrase-file=/etc/platform-operator/passphrase/passphrase",
+      "--storage-root-base=/var/lib/kubesolo/instances",
+      "--install-timeout=30m",
+      "--repair-interval=30m",
+      "--target-poll=10s",
+      "--max-concurrent-installs=2",
+    ])
+  })
+
+  it("that is set becomes its flag", () => {
+    const args = argsOf(
+      deployment({
+        leaderElect: true,
+        replicaCount: 2,
+        storageRootBase: "/srv/instances",
+        installTimeout: "1h30m",
+        repairInterval: "45s",
+        targetPoll: "500ms",
+        maxConcurrentInstalls: 7,
+        cleanupNamespace: "cleaning",
+        npm: { registry: "http://registry.example:4873/", existingSecret: "npmrc" },
+        extraArgs: ["--zap-log-level=debug"],
+      }),
+    )
+    expect(args).toEqual([
+      "--state-dir=/var/lib/platform-operator",
+      "--passphrase-file=/etc/platform-operator/passphrase/passphrase",
+      "--storage-root-base=/srv/instances",
+      "--install-timeout=1h30m",
+      "--repair-interval=45s",
+      "--target-poll=500ms",
+      "--max-concurrent-installs=7",
+      "--cleanup-namespace=cleaning",
+      "--leader-elect",
+      "--npm-registry=http://registry.example:4873/",
+      "--npmrc=/etc/platform-operator/npm/.npmrc",
+      "--zap-log-level=debug",
+    ])
+  })
+
+  it.each([
+    ["image.digest", { image: { digest: "" } }, "/image/digest"],
+    ["image.digest", { image: { digest: "v6.0.22" } }, "/image/digest"],
+    ["image.digest", { image: { digest: `sha256:${"A".repeat(64)}` } }, "/image/digest"],
+    ["image.repository", { image: { digest, repository: `x@${digest}` } }, "/image/repository"],
+    ["replicaCount", { replicaCount: 2 }, "replicaCount: more than 1 replica requires leaderElect"],
+    [
+      "state.existingClaim",
+      { state: { existingClaim: "mine" }, passphrase: { existingSecret: "" } },
+      "state.existingClaim requires passphrase.existingSecret",
+    ],
+    ["installTimeout", { installTimeout: "30" }, "/installTimeout"],
+    ["maxConcurrentInstalls", { maxConcurrentInstalls: 0 }, "/maxConcurrentInstalls"],
+    ["storageRootBase", { storageRootBase: "/" }, "/storageRootBase"],
+    ["storageRootBase", { storageRootBase: "/var/../etc" }, "/storageRootBase"],
+    ["npm.registry", { npm: { registry: "https://user:secret@registry.example" } }, "/npm/registry"],
+    ["headlamp.enabled", { headlamp: { enabled: true } }, "headlamp.enabled: "],
+    ["nonsense", { nonsense: true }, "additional properties 'nonsense' not allowed"],
+    [
+      "state.nonsense",
+      { state: { nonsense: true } },
+      "at '/state': additional properties 'nonsense' not allowed",
+    ],
+  ])("that is wrong is refused by name: %s %j", (_, values, message) => {
+    expect(refusal(values)).toContain(message)
+  })
+
+  it("is described, each one", () => {
+    const described = (schema: unknown, path: string): ReadonlyArray<string> => {
+      const properties = pick(schema, "properties")
+      const own = typeof pick(schema, "description") === "string" || path === "" ? [] : [path]
+      return typeof properties !== "object" || properties === null
+        ? own
+        : [
+            ...own,
+            ...Object.entries(properties).flatMap(([key, value]) => described(value, `${path}/${key}`)),
+          ]
+    }
+    expect(described(JSON.parse(readFileSync(`${chart}/values.schema.json`, "utf8")), "")).toEqual([])
+  })
+})
+
+describe("the passphrase", () => {
+  it("is never made up by a render that cannot see the cluster", () => {
+    expect(refusal({ passphrase: { existingSecret: "" } })).toContain(
+      "passphrase.existingSecret: this render cannot see the cluster",
+    )
+  })
+
+  it("comes from the named Secret as a file that the operator's group alone may read", () => {
+    const objects = rendered()
+    expect(objects.filter(({ kind }) => kind === "Secret")).toEqual([])
+    expect(pick(find(objects, "Deployment"), "spec", "template", "spec", "volumes")).toContainEqual({
+      name: "passphrase",
+      secret: {
+        secretName: "mine",
+        defaultMode: 0o440,
+        items: [{ key: "passphrase", path: "passphrase" }],
+      },
+    })
+  })
+})
+
+describe("the operator's pod", () => {
+  it("runs the image by digest, and hands it on to the cleanup Jobs", () => {
+    const image = `ghcr.io/di-framework/platform-operator@${digest}`
+    const container = containerOf(deployment())
+    expect(container).toMatchObject({ image, imagePullPolicy: "IfNotPresent" })
+    expect(pick(container, "env")).toContainEqual({ name: "OPERATOR_IMAGE", value: image })
+  })
+
+  it("meets Pod Security restricted", () => {
+    expect(deployment()).toMatchObject({
+      spec: {
+        template: {
+          spec: {
+            securityContext: {
+              runAsNonRoot: true,
+              runAsUser: 1000,
+              fsGroup: 1000,
+              seccompProfile: { type: "RuntimeDefault" },
+            },
+            containers: [
+              {
+                securityContext: {
+                  allowPrivilegeEscalation: false,
+                  readOnlyRootFilesystem: true,
+                  capabilities: { drop: ["ALL"] },
+                },
+              },
+            ],
+          },
+        },
+      },
+    })
+  })
+
+  it("never runs beside its successor", () => {
+    expect(deployment()).toMatchObject({ spec: { replicas: 1, strategy: { type: "Recreate" } } })
+  })
+
+  it("mounts a claim of the user's when there is one", () => {
+    const objects = rendered({ state: { existingClaim: "theirs" } })
+    expect(objects.filter(({ kind }) => kind === "PersistentVolumeClaim")).toEqual([])
+    expect(pick(find(objects, "Deployment"), "spec", "template", "spec", "volumes")).toContainEqual({
+      name: "state",
+      persistentVolumeClaim: { claimName: "theirs" },
+    })
+  })
+
+  it("keeps kubeconfigs in memory and bounds its temporary space", () => {
+    expect(pick(deployment(), "spec", "template", "spec", "volumes")).toEqual(
+      expect.arrayContaining([
+        { name: "kubeconfigs", emptyDir: { medium: "Memory", sizeLimit: "16Mi" } },
+        { name: "home", emptyDir: { sizeLimit: "4Gi" } },
+        { name: "tmp", emptyDir: { sizeLimit: "1Gi" } },
+      ]),
+    )
+  })
+})

@@ -1,0 +1,102 @@
+import { Schema } from "effect"
+import { describe, expect, it } from "vitest"
+import { find, type Rendered, render } from "../helm.ts"
+
+const Rules = Schema.Struct({
+  rules: Schema.Array(
+    Schema.Struct({
+      apiGroups: Schema.Array(Schema.String),
+      resources: Schema.Array(Schema.String),
+      verbs: Schema.Array(Schema.String),
+      resourceNames: Schema.optionalKey(Schema.Array(Schema.String)),
+    }),
+  ),
+})
+
+/** Each right a role gives: `group/resource verb`, with ` name` for each name it is limited to. */
+const rights = (role: Rendered): ReadonlyArray<string> =>
+  Schema.decodeUnknownSync(Rules)(role).rules.flatMap(({ apiGroups, resources, verbs, resourceNames }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        verbs.flatMap((verb) =>
+          (resourceNames ?? [""]).map((name) => `${group}/${resource} ${verb} ${name}`.trimEnd()),
+        ),
+      ),
+    ),
+  )
+
+const operator = (values: object = {}) =>
+  render("charts/platform-operator", {
+    values: {
+      image: { digest: `sha256:${"0".repeat(64)}` },
+      passphrase: { existingSecret: "mine" },
+      ...values,
+    },
+  })
+
+const least = operator({ rbac: { clusterAdmin: false } })
+const held = rights(find(least, "ClusterRole"))
+
+describe("the least rules", () => {
+  it("hold every right that the vCluster chart's roles grant: nobody may grant what he does not hold", () => {
+    const roles = render("charts/vcluster", { release: "vcluster", namespace: "pi-team-a-one-x" }).filter(
+      ({ kind }) => kind === "Role" || kind === "ClusterRole",
+    )
+    expect(roles.length).toBeGreaterThan(0)
+    expect(roles.flatMap(rights).filter((right) => !held.includes(right))).toEqual([])
+  })
+
+  it("let Helm make and watch every kind that the vCluster chart consists of", () => {
+    const plurals = render("charts/vcluster", { release: "vcluster", namespace: "pi-team-a-one-x" }).map(
+      ({ apiVersion, kind }) => {
+        const group = apiVersion.includes("/") ? apiVersion.split("/")[0] : ""
+        return `${group}/${kind.toLowerCase()}${kind.endsWith("y") ? "ies" : "s"}`.replace("yies", "ies")
+      },
+    )
+    const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"]
+    const needed = plurals.flatMap((plural) => verbs.map((verb) => `${plural} ${verb}`))
+    expect(needed.filter((right) => !held.includes(right))).toEqual([])
+  })
+
+  it("hold no way to more: no wildcard, escalation, binding or impersonation", () => {
+    expect(
+      held.filter((right) => /\*| (escalate|bind|impersonate|deletecollection|approve|sign)\b/.test(right)),
+    ).toEqual([])
+  })
+
+  it("reach the definition and the policy by name alone", () => {
+    expect(held.filter((right) => right.startsWith("apiextensions.k8s.io/"))).toEqual([
+      "apiextensions.k8s.io/customresourcedefinitions get platforminstances.platform.di-framework.dev",
+    ])
+    const policies = held.filter((right) =>
+      /^admissionregistration\.k8s\.io\/.* (get|update|patch|delete)/.test(right),
+    )
+    expect(policies.every((right) => right.endsWith(" platform-operator-protect-vcluster-service"))).toBe(
+      true,
+    )
+  })
+
+  it("allow Jobs in the cleanup namespace alone", () => {
+    const objects = operator({ rbac: { clusterAdmin: false }, cleanupNamespace: "cleaning" })
+    expect(held.filter((right) => right.startsWith("batch/"))).toEqual([])
+    const role = find(objects, "Role", "platform-operator-cleanup")
+    expect(role.metadata.namespace).toBe("cleaning")
+    expect(rights(role)).toContain("batch/jobs create")
+  })
+})
+
+describe("rbac.clusterAdmin", () => {
+  const bindings = (objects: ReadonlyArray<Rendered>) =>
+    objects
+      .filter(({ kind }) => kind === "ClusterRoleBinding")
+      .map(({ metadata, roleRef }) => [metadata.name, roleRef])
+  const roleRef = (name: string) => ({ apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name })
+
+  it("binds cluster-admin beside the operator's own role, which stays bound as it is", () => {
+    expect(bindings(operator())).toEqual([
+      ["platform-operator", roleRef("platform-operator")],
+      ["platform-operator-cluster-admin", roleRef("cluster-admin")],
+    ])
+    expect(bindings(least)).toEqual([["platform-operator", roleRef("platform-operator")]])
+  })
+})
