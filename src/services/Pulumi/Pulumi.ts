@@ -54,6 +54,8 @@ export class PulumiError extends Data.TaggedError("PulumiError")<{
 /** Where an operation is, for logs, spans and the split of its time. */
 export interface OperationProgress {
   readonly step: string
+  /** Something an administrator should hear of, a sentence: a dead holder's lock was removed, for one. */
+  readonly notice?: string
 }
 
 export class Pulumi extends Context.Service<

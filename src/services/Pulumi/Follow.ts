@@ -1,0 +1,112 @@
+// Follows a runner's events to its last word. It hangs when nothing is being awaited and nothing was heard of
+// for a while; awaiting a slow resource is no hang.
+import { Clock, type Duration, Effect, Option, Queue } from "effect"
+import type { Outputs, RunnerEvent } from "./Protocol.ts"
+import type { OperationProgress } from "./Pulumi.ts"
+import type { Ended } from "./Runner.ts"
+
+export type Ending =
+  | {
+      readonly _tag: "Succeeded"
+      readonly outputs: Outputs
+      readonly changes: Readonly<Record<string, number>>
+    }
+  /** `words`: what was said about it, not redacted. */
+  | { readonly _tag: "Failed"; readonly step: string; readonly words: string; readonly cancelled: boolean }
+  | { readonly _tag: "Hangs"; readonly step: string }
+
+/** What is known while it runs: read when it has to be cut off. */
+export interface Followed {
+  step: string
+  /** URN and operation of what is being awaited. */
+  readonly awaited: Map<string, string>
+}
+
+export const makeFollowed = (): Followed => ({ step: "start", awaited: new Map() })
+
+/** The last part of a URN, `<type>::<name>`, for people. */
+const shortName = (urn: string): string => urn.split("::").slice(2).join(" ")
+
+/** What is being awaited, at most three of it. Empty when nothing is. */
+export const awaitedNames = (followed: Followed): string => {
+  const names = [...followed.awaited.keys()].map(shortName)
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : ""
+  return names.slice(0, 3).join(", ") + more
+}
+
+/** The words of a failure: the engine's error messages say it best; the runner's last word repeats all output. */
+const wordsOf = (errors: ReadonlyArray<string>, message: string): string =>
+  errors.length > 0 ? errors.join("\n") : message
+
+export const follow = Effect.fn("Pulumi.follow")(function* (
+  events: Queue.Dequeue<RunnerEvent | Ended>,
+  followed: Followed,
+  hang: Duration.Input,
+  onProgress: (progress: OperationProgress) => Effect.Effect<void>,
+) {
+  const errors: Array<string> = []
+  let outputs: Outputs | undefined
+  let stepBegan = yield* Clock.currentTimeMillis
+  const stepEnded = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    yield* Effect.logDebug("engine step ended").pipe(
+      Effect.annotateLogs({ step: followed.step, milliseconds: now - stepBegan }),
+    )
+    stepBegan = now
+  })
+  while (true) {
+    const event =
+      followed.awaited.size > 0
+        ? Option.some(yield* Queue.take(events))
+        : yield* Queue.take(events).pipe(Effect.timeoutOption(hang))
+    if (Option.isNone(event)) return { _tag: "Hangs", step: followed.step } satisfies Ending
+    const heard = event.value
+    switch (heard.type) {
+      case "step":
+        yield* stepEnded
+        followed.step = heard.step
+        followed.awaited.clear()
+        yield* onProgress({ step: heard.step })
+        break
+      case "resource":
+        if (heard.state === "started") followed.awaited.set(heard.urn, heard.operation)
+        else followed.awaited.delete(heard.urn)
+        break
+      case "diagnostic":
+        if (heard.severity === "error") errors.push(heard.message)
+        break
+      case "outputs":
+        outputs = heard.outputs
+        break
+      case "engine":
+        break
+      case "refused":
+        return {
+          _tag: "Failed",
+          step: followed.step,
+          words: heard.message,
+          cancelled: false,
+        } satisfies Ending
+      case "outcome":
+        yield* stepEnded
+        return (
+          heard.outcome === "succeeded" && outputs !== undefined
+            ? { _tag: "Succeeded", outputs, changes: heard.changes }
+            : {
+                _tag: "Failed",
+                step: heard.step,
+                words: wordsOf(errors, heard.message),
+                cancelled: heard.outcome === "cancelled",
+              }
+        ) satisfies Ending
+      case "ended": {
+        const how = Option.match(heard.exitCode, {
+          onNone: () => "the runner was killed by a signal (SIGKILL)",
+          onSome: (code) => `the runner ended with exit code ${code}`,
+        })
+        const words = `${how}\n${heard.words}`
+        return { _tag: "Failed", step: followed.step, words, cancelled: false } satisfies Ending
+      }
+    }
+  }
+})

@@ -1,0 +1,32 @@
+// The names that a Pulumi project of an instance is made of. They are in every state file that was ever
+// written: changing one orphans the installations that carry it.
+import type { InstancePaths } from "../StateStore/StateStore.ts"
+
+/** Pulumi project name: the namespace of the config keys, and a folder in the backend. */
+export const projectName = "platform-instance"
+/** There is one stack an instance, in a backend of its own. */
+export const stackName = "instance"
+export const platformPackageName = "@di-framework/platform"
+
+/** Config keys that the operator's wrapper reads, beside those of the package (`wrapper/index.js` repeats them). */
+export const wrapperConfig = {
+  /** UID of the target's kube-system namespace; becomes the provider's `clusterIdentifier`. */
+  clusterIdentifier: "clusterIdentifier",
+  /** Encrypted. When it is there, the wrapper writes the Secret `platform-operator-tenant-auth`. */
+  clientSecret: "tenantAuthClientSecret",
+  /** Path of the kubeconfig file; the package itself reads it. */
+  kubeconfig: "kubeconfig",
+} as const
+
+/** Where the wrapper puts the OAuth client secret, in the platform namespace, under the key `clientSecret`. */
+export const tenantAuthSecretName = "platform-operator-tenant-auth"
+
+export const backendUrl = (paths: InstancePaths): string => `file://${paths.backend}`
+/** Lock files of the file backend (seen: CLI 3.274.1). */
+export const locksDirectory = (paths: InstancePaths): string =>
+  `${paths.backend}/.pulumi/locks/organization/${projectName}/${stackName}`
+/** The state, without its extension: `.json`, or `.json.gz` once it was written packed. */
+export const stateFile = (paths: InstancePaths): string =>
+  `${paths.backend}/.pulumi/stacks/${projectName}/${stackName}`
+/** What `pulumi stack import` takes: the state as it was before the last repair. */
+export const exportFile = (paths: InstancePaths): string => `${paths.root}/state-before-repair.json`

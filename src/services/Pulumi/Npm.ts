@@ -1,0 +1,104 @@
+// npm as a child: installs one exact version of the platform package into an empty folder. Install scripts
+// never run (the Kubernetes provider's package has one that downloads a plugin).
+import { Effect, FileSystem, Option } from "effect"
+import { runChild } from "../Process/Child.ts"
+import { baseEnvironment } from "./Environment.ts"
+import { platformPackageName } from "./Layout.ts"
+import { tail } from "./Messages.ts"
+import type { PulumiOptions } from "./Options.ts"
+import { PulumiError } from "./Pulumi.ts"
+
+/** First sentence by npm's error code; the words themselves follow. */
+const meaning = (words: string, version: string): string => {
+  const code = /\bcode (E[A-Z0-9_]+)/.exec(words)?.[1] ?? /\b(ENOSPC|EDQUOT)\b/.exec(words)?.[1]
+  switch (code) {
+    case "E404":
+    case "ETARGET":
+    case "ENOVERSIONS":
+      return `The registry has no ${platformPackageName} ${version}; correct spec.version, or publish that version`
+    case "E401":
+    case "E403":
+      return `The registry refuses to hand out ${platformPackageName} ${version}; check the credentials of the operator's npmrc`
+    case "ENOSPC":
+    case "EDQUOT":
+      return "The disk is full; make room in the operator's state claim or its temporary folders"
+    case "EINTEGRITY":
+      return "What the registry sent differs from what it promised; clear what is between, a proxy for one"
+    case "ENOTFOUND":
+    case "ECONNREFUSED":
+    case "ECONNRESET":
+    case "ETIMEDOUT":
+    case "EAI_AGAIN":
+      return "The registry does not answer; check --npm-registry and the operator's egress to it"
+    default:
+      return `npm could not install ${platformPackageName} ${version}`
+  }
+}
+
+const manifest = (version: string): string =>
+  JSON.stringify(
+    { name: "platform-package", private: true, dependencies: { [platformPackageName]: version } },
+    null,
+    2,
+  )
+
+export const fetchError = (version: string, message: string): PulumiError =>
+  new PulumiError({ step: "fetch package", version, message, reason: "Failed" })
+
+/** Credentials that npm may repeat: those in an address. The ones of an npmrc it never prints (it masks them). */
+const withoutCredentials = (words: string): string => words.replaceAll(/\/\/[^/@\s]+@/g, "//[redacted]@")
+
+/** Fills `directory` with package.json, lock file and node_modules. */
+export const npmInstall = Effect.fn("Npm.install")(function* (
+  directory: string,
+  version: string,
+  options: PulumiOptions,
+) {
+  const fs = yield* FileSystem.FileSystem
+  yield* fs
+    .writeFileString(`${directory}/package.json`, manifest(version))
+    .pipe(
+      Effect.mapError((error) =>
+        fetchError(version, `The state directory cannot be written to: ${error.message}`),
+      ),
+    )
+  const home = `${options.tmpDir}/npm`
+  yield* fs
+    .makeDirectory(home, { recursive: true })
+    .pipe(Effect.mapError((error) => fetchError(version, `No temporary space for npm: ${error.message}`)))
+  const args = [
+    "install",
+    "--ignore-scripts",
+    "--omit=dev",
+    "--no-audit",
+    "--no-fund",
+    "--no-update-notifier",
+    "--prefer-offline",
+    "--loglevel=error",
+    `--cache=${home}/cache`,
+    "--globalconfig=/dev/null",
+    `--userconfig=${options.npmrc ?? "/dev/null"}`,
+    "--fetch-retries=2",
+    "--fetch-retry-mintimeout=1000",
+    "--fetch-retry-maxtimeout=10000",
+    "--fetch-timeout=60000",
+    ...(options.registry === undefined ? [] : [`--registry=${options.registry}`]),
+  ]
+  const result = yield* runChild({
+    command: options.npmPath,
+    args,
+    cwd: directory,
+    env: baseEnvironment(process.env, home),
+    grace: "5 seconds",
+  }).pipe(
+    Effect.mapError((error) => fetchError(version, error.message)),
+    Effect.timeoutOrElse({
+      duration: options.fetchTimeout ?? "10 minutes",
+      orElse: () =>
+        Effect.fail(fetchError(version, "npm did not end in time; check the registry and the way to it")),
+    }),
+  )
+  if (Option.contains(result.exitCode, 0)) return
+  const words = withoutCredentials(`${result.stderr}\n${result.stdout}`)
+  return yield* fetchError(version, `${meaning(words, version)}. ${tail(words)}`)
+})

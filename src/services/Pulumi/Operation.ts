@@ -1,0 +1,224 @@
+// One operation on an instance, from the proof that nobody else is at it to the removal of its marker. The
+// order matters: nothing is written before an earlier holder is proven dead, the marker is there before
+// anything starts, and it goes when nothing of the session is left.
+
+import path from "node:path"
+import { DateTime, Duration, Effect, FileSystem, Option, Redacted } from "effect"
+import { HttpTraceContext } from "effect/http"
+import { type InstancePaths, type OperationMarker, StateStore } from "../StateStore/StateStore.ts"
+import { engineEnvironment } from "./Environment.ts"
+import { awaitedNames, type Followed, follow, makeFollowed } from "./Follow.ts"
+import { repairReleases } from "./InnerReleases.ts"
+import { backendUrl, exportFile, projectName, stackName, wrapperConfig } from "./Layout.ts"
+import { settle } from "./Locks.ts"
+import { failureMessage, tail } from "./Messages.ts"
+import type { PulumiOptions } from "./Options.ts"
+import type { PluginStore } from "./PluginStore.ts"
+import { writeProject } from "./Project.ts"
+import type { RunRequest } from "./Protocol.ts"
+import {
+  type OperationOutputs,
+  type OperationProgress,
+  type OperationRequest,
+  PulumiError,
+} from "./Pulumi.ts"
+import { kubeconfigSecrets, redaction } from "./Redact.ts"
+import { startRunner } from "./Runner.ts"
+import { readState } from "./StateFile.ts"
+import { makeWorkspace, type Workspace } from "./Workspace.ts"
+
+type OnProgress = (progress: OperationProgress) => Effect.Effect<void>
+
+const readPassphrase = Effect.fn("Pulumi.readPassphrase")(function* (file: string) {
+  const fs = yield* FileSystem.FileSystem
+  const text = yield* fs.readFileString(file).pipe(Effect.option)
+  return Option.filter(text, (passphrase) => passphrase.trim() !== "")
+})
+
+const marker = (request: OperationRequest, options: PulumiOptions, startedAt: string): OperationMarker => ({
+  format: 1,
+  kind: request.kind,
+  version: request.version,
+  generation: request.generation,
+  startedAt,
+  holder: {
+    podUID: options.identity.podUID,
+    podName: options.identity.podName,
+    incarnation: options.identity.incarnation,
+  },
+})
+
+const runRequest = (
+  request: OperationRequest,
+  paths: InstancePaths,
+  workspace: Workspace,
+  recover: boolean,
+): RunRequest => {
+  const refresh = request.refresh || recover
+  return {
+    type: "run",
+    projectDirectory: paths.project,
+    project: projectName,
+    stack: stackName,
+    config: {
+      ...Object.fromEntries(request.config),
+      [wrapperConfig.kubeconfig]: workspace.kubeconfig,
+      [wrapperConfig.clusterIdentifier]: request.clusterIdentifier,
+    },
+    secretConfig: Object.fromEntries(
+      [...request.secretConfig].map(([key, value]) => [key, Redacted.value(value)]),
+    ),
+    refresh,
+    ...(refresh ? { exportTo: exportFile(paths) } : {}),
+  }
+}
+
+/** Runs it. The caller knows that this operator runs nothing else for the instance. */
+export const runOperation = Effect.fn("Pulumi.run")(function* (
+  request: OperationRequest,
+  onProgress: OnProgress,
+  plugins: PluginStore,
+  options: PulumiOptions,
+) {
+  const store = yield* StateStore
+  const { key, version } = request
+  const followed = makeFollowed()
+  const begin = (step: string) => {
+    followed.step = step
+    return onProgress({ step })
+  }
+  const failed = (message: string, reason: PulumiError["reason"] = "Failed") =>
+    new PulumiError({ step: followed.step, version, message, reason })
+  const failedBy = (sentence: string) => (error: { readonly message: string }) =>
+    failed(`${sentence}. ${tail(error.message)}`)
+  const unwritable = failedBy("The state directory cannot be written to; look at the operator's state claim")
+
+  yield* begin("read passphrase")
+  const passphrase = yield* readPassphrase(options.passphraseFile)
+  if (Option.isNone(passphrase)) {
+    return yield* failed(
+      `The passphrase file ${options.passphraseFile} is missing or empty; put back the passphrase Secret that this installation was made with`,
+    )
+  }
+  const redact = redaction([
+    passphrase.value,
+    ...kubeconfigSecrets(Redacted.value(request.kubeconfig)),
+    ...[...request.secretConfig.values()].map(Redacted.value),
+  ])
+
+  yield* begin("check holder")
+  const settled = yield* settle(key, options.identity, options.isPodAlive).pipe(
+    Effect.catchTags({
+      HeldError: (error) => Effect.fail(failed(error.message, "Locked")),
+      StateStoreError: (error) => Effect.fail(unwritable(error)),
+    }),
+  )
+  yield* Effect.forEach(settled.notices, (notice) => onProgress({ step: followed.step, notice }), {
+    discard: true,
+  })
+
+  yield* begin("check plugin")
+  const pluginDirectory = yield* plugins.check(request.package)
+
+  yield* begin("write project")
+  const paths = yield* store.prepare(key).pipe(Effect.mapError(unwritable))
+  yield* writeProject(paths, request.package, options.wrapperPath).pipe(Effect.mapError(unwritable))
+
+  const written = marker(request, options, DateTime.formatIso(yield* DateTime.now))
+  yield* Effect.acquireRelease(store.writeOperation(key, written).pipe(Effect.mapError(unwritable)), () =>
+    store
+      .removeOperation(key)
+      .pipe(Effect.catch((error) => Effect.logWarning("operation marker stays behind", error))),
+  )
+  const workspace = yield* makeWorkspace(key, request.kubeconfig, pluginDirectory, options).pipe(
+    Effect.mapError(failedBy("No temporary space for the operation; look at the operator's volumes")),
+  )
+
+  const engine = Effect.gen(function* () {
+    const state = yield* readState(paths).pipe(
+      Effect.mapError(
+        failedBy("The state file is damaged; put back its .bak file or the newest checkpoint of the history"),
+      ),
+    )
+    const recover =
+      settled.interrupted || Option.exists(state, ({ pendingOperations }) => pendingOperations > 0)
+    if (recover && Option.isSome(state) && state.value.releases.length > 0) {
+      yield* begin("recover releases")
+      const repaired = yield* repairReleases(state.value.releases, workspace, options).pipe(
+        Effect.mapError((error) =>
+          failed(failureMessage({ step: followed.step, version, words: error.message, redact })),
+        ),
+      )
+      yield* Effect.forEach(repaired, (notice) => onProgress({ step: followed.step, notice }), {
+        discard: true,
+      })
+    }
+    yield* begin("start engine")
+    const traceparent = HttpTraceContext.toHeaders(yield* Effect.orDie(Effect.currentSpan)).traceparent
+    const env = engineEnvironment({
+      from: process.env,
+      home: workspace.home,
+      pulumiHome: workspace.pulumiHome,
+      pulumiDirectory: path.dirname(options.pulumiPath),
+      backendUrl: backendUrl(paths),
+      passphraseFile: path.resolve(options.passphraseFile),
+      incarnation: options.identity.incarnation,
+      ...(traceparent === undefined ? {} : { traceparent }),
+      ...(options.tracesEndpoint === undefined ? {} : { tracesEndpoint: options.tracesEndpoint }),
+    })
+    // A stack without a state has nothing that could be refreshed, and nothing to recover.
+    const asked = runRequest(request, paths, workspace, recover)
+    const runner = yield* startRunner(
+      Option.isSome(state) ? asked : { ...asked, refresh: false },
+      env,
+      options,
+    ).pipe(Effect.mapError(failedBy("The runner cannot be started; look at the operator's image")))
+    yield* store
+      .writeOperation(key, {
+        ...written,
+        holder: {
+          ...written.holder,
+          pid: runner.pid,
+          ...(runner.startTime === undefined ? {} : { startTime: runner.startTime }),
+        },
+      })
+      .pipe(Effect.mapError(unwritable))
+    return yield* follow(runner.events, followed, options.hang ?? "5 minutes", onProgress)
+  }).pipe(Effect.withSpan("pulumi.engine"), Effect.scoped)
+
+  const ending = yield* engine.pipe(
+    Effect.timeoutOrElse({
+      duration: request.timeout,
+      orElse: () => Effect.fail(failed(timeoutMessage(request, followed), "Cancelled")),
+    }),
+  )
+  switch (ending._tag) {
+    case "Succeeded":
+      return {
+        endpoints: ending.outputs.endpoints,
+        namespace: ending.outputs.namespace,
+        changes: ending.changes,
+      } satisfies OperationOutputs
+    case "Hangs":
+      return yield* failed(
+        `The platform's program hangs and was cancelled: nothing was registered, awaited or heard of for ${Duration.format(Duration.fromInputUnsafe(options.hang ?? "5 minutes"))}; look at spec.version`,
+        "Cancelled",
+      )
+    case "Failed": {
+      const message = failureMessage({ step: ending.step, version, words: ending.words, redact })
+      const locked = /stack is currently locked/i.test(ending.words)
+      return yield* new PulumiError({
+        step: ending.step,
+        version,
+        message,
+        reason: ending.cancelled ? "Cancelled" : locked ? "Locked" : "Failed",
+      })
+    }
+  }
+}, Effect.scoped)
+
+const timeoutMessage = (request: OperationRequest, followed: Followed): string => {
+  const awaited = awaitedNames(followed)
+  const what = awaited === "" ? "" : ` It was waiting for ${awaited}.`
+  return `The operation did not end within ${Duration.format(request.timeout)} and was cancelled; look at what it waits for in the instance, or raise --install-timeout.${what}`
+}

@@ -1,0 +1,38 @@
+// What the live layer has to be told: programs, folders, the registry, and who this operator is.
+import type { Duration } from "effect"
+import type { Identity, IsPodAlive } from "./Evidence.ts"
+
+export interface PulumiOptions {
+  /** Node 24, absolute. Runs the runner and npm's script. */
+  readonly nodePath: string
+  /** The runner's entry: `runner/main.ts` in development, a bundled file in the image. */
+  readonly runnerPath: string
+  /** The program that is copied into each project: `wrapper/index.js`. */
+  readonly wrapperPath: string
+  /** The `pulumi` program, absolute: its folder comes first on the runner's PATH. */
+  readonly pulumiPath: string
+  /** `npm` and `helm`: a path, or a name looked up on PATH. */
+  readonly npmPath: string
+  readonly helmPath: string
+  readonly passphraseFile: string
+  /** `--npm-registry`: absent, npm's own default or the one of `npmrc`. */
+  readonly registry?: string
+  /** `--npmrc`: npm reads credentials from there. */
+  readonly npmrc?: string
+  /** Folders with provider plugins that are there already, such as the image's; read only. */
+  readonly pluginDirectories: ReadonlyArray<string>
+  /** Ordinary temporary space: homes of the children, npm's cache. */
+  readonly tmpDir: string
+  /** Memory-backed temporary space, for kubeconfigs: `/dev/shm`. */
+  readonly memoryDir: string
+  readonly identity: Identity
+  readonly isPodAlive: IsPodAlive
+  /** How long a cancelled run may take to end by itself, before SIGKILL. Default: 30 s. */
+  readonly grace?: Duration.Input
+  /** How long a run may say and await nothing before it counts as hanging. Default: 5 minutes. */
+  readonly hang?: Duration.Input
+  /** How long npm may take for one package. Default: 10 minutes. */
+  readonly fetchTimeout?: Duration.Input
+  /** OTLP/gRPC address for the engine's own spans, such as `grpc://127.0.0.1:4317`. */
+  readonly tracesEndpoint?: string
+}

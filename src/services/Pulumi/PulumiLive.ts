@@ -1,0 +1,67 @@
+// The live layer: composition only. Packages are fetched by fibers of the layer, so that an operation that is
+// cut off does not end a fetch that others wait for.
+import { Effect, Fiber, FiberMap, FileSystem, Layer } from "effect"
+import type { ChildProcessSpawner } from "effect/process"
+import { formatKey } from "../../schema/InstanceKey.ts"
+import { StateStore } from "../StateStore/StateStore.ts"
+import { runOperation } from "./Operation.ts"
+import type { PulumiOptions } from "./Options.ts"
+import { makePackageStore } from "./PackageStore.ts"
+import { makePluginStore } from "./PluginStore.ts"
+import { type PlatformPackage, Pulumi, PulumiError } from "./Pulumi.ts"
+
+const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
+  const store = yield* StateStore
+  const context = yield* Effect.context<
+    StateStore | FileSystem.FileSystem | ChildProcessSpawner.ChildProcessSpawner
+  >()
+  const fs = yield* FileSystem.FileSystem
+  yield* fs.makeDirectory(options.tmpDir, { recursive: true }).pipe(Effect.orDie)
+  const packages = yield* makePackageStore(store.packagesDir, options)
+  const plugins = yield* makePluginStore(store.pluginsDir, options)
+
+  const fetches = yield* FiberMap.make<string, PlatformPackage, PulumiError>()
+  const fetchOnce = Effect.fnUntraced(function* (version: string) {
+    const platform = yield* packages.fetch(version)
+    yield* plugins.fetch(platform)
+    return platform
+  })
+  const running = new Set<string>()
+
+  return Pulumi.of({
+    fetch: Effect.fn("Pulumi.fetch")(function* (version: string) {
+      const fiber = yield* FiberMap.run(
+        fetches,
+        version,
+        fetchOnce(version).pipe(Effect.provideContext(context)),
+        { onlyIfMissing: true },
+      )
+      return yield* Fiber.join(fiber)
+    }),
+    run: (request, onProgress) => {
+      const key = formatKey(request.key)
+      const take = Effect.suspend(() =>
+        running.has(key)
+          ? Effect.fail(
+              new PulumiError({
+                step: "check holder",
+                version: request.version,
+                message: `This operator is still at an earlier operation of ${key}; it waits for its end.`,
+                reason: "Locked",
+              }),
+            )
+          : Effect.sync(() => running.add(key)),
+      )
+      return Effect.acquireUseRelease(
+        take,
+        () => runOperation(request, onProgress, plugins, options).pipe(Effect.provideContext(context)),
+        () => Effect.sync(() => running.delete(key)),
+      )
+    },
+  })
+})
+
+export const PulumiLive = {
+  /** Needs the state directory, the file system and child processes (`NodeServices.layer`). */
+  layer: (options: PulumiOptions) => Layer.effect(Pulumi, make(options)),
+}

@@ -1,0 +1,38 @@
+// The runner's two ends of the protocol: lines in from stdin, events out on stdout's descriptor.
+import { readFileSync, writeSync } from "node:fs"
+import { createInterface } from "node:readline"
+import { Exit } from "effect"
+import {
+  decodeRequest,
+  eventDescriptor,
+  eventLine,
+  type RunnerEvent,
+  type RunnerRequest,
+} from "../Protocol.ts"
+
+/** Writes at once, so that the last word is out before the process ends. */
+export const emit = (event: RunnerEvent): void => {
+  try {
+    writeSync(eventDescriptor, eventLine(event))
+  } catch {
+    // The operator is gone; the end of stdin says so too and cancels the run.
+  }
+}
+
+/** `undefined` stands for the end of stdin: the operator has died. Never says which line could not be read. */
+export const listen = (onRequest: (request: RunnerRequest | undefined) => void): void => {
+  const lines = createInterface({ input: process.stdin })
+  lines.on("line", (line) => {
+    const request = decodeRequest(line)
+    if (Exit.isSuccess(request)) onRequest(request.value)
+    else emit({ type: "refused", message: "a line that is no request of this protocol" })
+  })
+  lines.on("close", () => onRequest(undefined))
+}
+
+/** Whether this process leads its session: fields 1 and 6 of /proc/self/stat. */
+export const leadsSession = (): boolean => {
+  const stat = readFileSync("/proc/self/stat", "utf8")
+  const session = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]
+  return session === String(process.pid)
+}

@@ -1,0 +1,94 @@
+// Runs the project's program through the Automation API that the platform package itself depends on, so that
+// engine client and program share one `@pulumi/pulumi`, at the version the package pins.
+import { writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { join } from "node:path"
+import type { PulumiFn, Stack } from "@pulumi/pulumi/automation/index.js"
+import { Schema } from "effect"
+import { platformPackageName } from "../Layout.ts"
+import { Outputs, type RunRequest } from "../Protocol.ts"
+import type { Cancellation } from "./Cancellation.ts"
+import { setConfig } from "./Config.ts"
+import type { Progress } from "./Progress.ts"
+
+type Automation = typeof import("@pulumi/pulumi/automation/index.js")
+
+/** The shape that the stack's outputs have before only the named ones are passed on. */
+const StackOutputs = Schema.Struct({
+  schemaVersion: Schema.Literal(2),
+  namespace: Schema.String,
+  endpoints: Schema.optionalKey(Outputs.fields.endpoints),
+  tenants: Schema.optionalKey(Schema.Array(Schema.Struct({ name: Schema.String }))),
+})
+
+const load = (directory: string): { readonly automation: Automation; readonly program: PulumiFn } => {
+  const project = createRequire(join(directory, "index.js"))
+  const platform = createRequire(project.resolve(`${platformPackageName}/package.json`))
+  const automation: Automation = platform("@pulumi/pulumi/automation/index.js")
+  let ran = false
+  return {
+    automation,
+    program: () => {
+      if (ran)
+        throw new Error("the program has run in this process already; a second run would delete everything")
+      ran = true
+      const program: PulumiFn = project("./index.js")
+      return program()
+    },
+  }
+}
+
+const exportState = async (stack: Stack, file: string): Promise<void> => {
+  // Secrets in it stay encrypted; the umask makes it 0600.
+  writeFileSync(file, JSON.stringify(await stack.exportStack(), null, 2))
+}
+
+/** The steps of a run in their order. Rejects with the first failure, or with `Cancelled` between two steps. */
+export const runProgram = async (
+  request: RunRequest,
+  cancellation: Cancellation,
+  progress: Progress,
+): Promise<Outputs> => {
+  const begin = (step: string) => {
+    cancellation.check()
+    progress.begin(step)
+  }
+  begin("load package")
+  const { automation, program } = load(request.projectDirectory)
+  begin("select stack")
+  const stack = await automation.LocalWorkspace.createOrSelectStack(
+    { stackName: request.stack, projectName: request.project, program },
+    { workDir: request.projectDirectory, secretsProvider: "passphrase" },
+  )
+  begin("set config")
+  await setConfig(stack, request)
+  const options = {
+    signal: cancellation.signal,
+    color: "never",
+    suppressProgress: true,
+    suppressOutputs: true,
+    onEvent: progress.onEvent,
+  } as const
+  if (request.exportTo !== undefined) {
+    begin("export state")
+    await exportState(stack, request.exportTo)
+  }
+  if (request.refresh) {
+    begin("refresh")
+    await stack.refresh({ ...options, clearPendingCreates: true })
+  }
+  begin("up")
+  const { outputs } = await stack.up(options)
+  progress.begin("read outputs")
+  const named = Schema.decodeUnknownSync(StackOutputs)(
+    Object.fromEntries(
+      Object.entries(outputs).flatMap(([key, output]) => (output.secret ? [] : [[key, output.value]])),
+    ),
+  )
+  return {
+    schemaVersion: named.schemaVersion,
+    namespace: named.namespace,
+    endpoints: named.endpoints ?? {},
+    tenants: (named.tenants ?? []).map((tenant) => tenant.name),
+  }
+}

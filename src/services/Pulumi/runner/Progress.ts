@@ -1,0 +1,49 @@
+// Turns what the engine tells about its work into events of the protocol.
+import type { EngineEvent } from "@pulumi/pulumi/automation/index.js"
+import { emit } from "./Channel.ts"
+
+export interface Progress {
+  readonly begin: (step: string) => void
+  readonly step: () => string
+  /** How many of each, by the last summary of the engine. */
+  readonly changes: () => Readonly<Record<string, number>>
+  readonly onEvent: (event: EngineEvent) => void
+}
+
+/** Colour marks of the engine's messages, such as `<{%reset%}>`. */
+const plain = (message: string): string => message.replaceAll(/<\{%[^%]*%\}>/g, "").trim()
+
+export const makeProgress = (): Progress => {
+  let current = "start"
+  let changes: Readonly<Record<string, number>> = {}
+  const resource = (
+    state: "started" | "done" | "failed",
+    metadata: { readonly urn: string; readonly op: string },
+  ) => emit({ type: "resource", state, urn: metadata.urn, operation: metadata.op })
+  return {
+    begin: (step) => {
+      current = step
+      emit({ type: "step", step })
+    },
+    step: () => current,
+    changes: () => changes,
+    onEvent: (event) => {
+      if (event.resourcePreEvent) resource("started", event.resourcePreEvent.metadata)
+      else if (event.resOutputsEvent) resource("done", event.resOutputsEvent.metadata)
+      else if (event.resOpFailedEvent) resource("failed", event.resOpFailedEvent.metadata)
+      else if (event.diagnosticEvent) {
+        const { severity, message, ephemeral } = event.diagnosticEvent
+        if (ephemeral !== true && plain(message) !== "") {
+          emit({
+            type: "diagnostic",
+            severity: severity === "info#err" ? "info" : severity,
+            message: plain(message),
+          })
+        }
+      } else if (event.summaryEvent) {
+        changes = { ...event.summaryEvent.resourceChanges }
+        emit({ type: "engine", event: "summary" })
+      } else emit({ type: "engine", event: Object.keys(event).at(-1) ?? "event" })
+    },
+  }
+}
