@@ -5,7 +5,9 @@ import { Option } from "effect"
 import {
   type Condition,
   type ConditionUpdate,
+  findCondition,
   type InstallFailureReason,
+  isTrue,
   setCondition,
   targetFailureReasons,
 } from "../../schema/Conditions.ts"
@@ -32,6 +34,11 @@ export type DeletionReport =
 export interface Facts {
   readonly generation: number
   readonly deletion: Option.Option<DeletionReport>
+  /**
+   * Nothing is known of the target yet in this life of the operator: a target that was ready is not said to be
+   * lost until it has been asked.
+   */
+  readonly targetUndetermined: boolean
   /** `None` when the target is ready. */
   readonly targetNotReady: Option.Option<TargetCondition>
   /** Whether anything was begun for this instance beyond seeing it. */
@@ -144,9 +151,12 @@ const targetUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
 const deletionUpdates = (
   report: DeletionReport,
   observedGeneration: number,
+  previous: ReadonlyArray<Condition>,
 ): ReadonlyArray<ConditionUpdate> => {
   switch (report._tag) {
     case "Working":
+      // A failure already told stays until its step has succeeded.
+      if (findCondition(previous, "Ready")?.status === "False") return []
       return [
         {
           type: "Ready",
@@ -178,7 +188,7 @@ const deletionUpdates = (
   }
 }
 
-const updates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
+const updates = (facts: Facts, previous: ReadonlyArray<Condition>): ReadonlyArray<ConditionUpdate> => {
   const observedGeneration = facts.generation
   const protection: ReadonlyArray<ConditionUpdate> = Option.match(facts.protection, {
     onNone: () => [],
@@ -200,7 +210,8 @@ const updates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
           },
     ],
   })
-  if (Option.isSome(facts.deletion)) return deletionUpdates(facts.deletion.value, observedGeneration)
+  if (Option.isSome(facts.deletion))
+    return deletionUpdates(facts.deletion.value, observedGeneration, previous)
   return [...targetUpdates(facts), ...protection]
 }
 
@@ -254,7 +265,10 @@ export const nextStatus = (
   facts: Facts,
   now: string,
 ): PlatformInstanceStatus => {
-  const conditions = updates(facts).reduce<ReadonlyArray<Condition>>(
+  if (facts.targetUndetermined && isTrue(previous.conditions, "TargetReady")) {
+    return { ...previous, ...recorded(facts.record) }
+  }
+  const conditions = updates(facts, previous.conditions ?? []).reduce<ReadonlyArray<Condition>>(
     (current, update) => setCondition(current, update, now),
     previous.conditions ?? [],
   )

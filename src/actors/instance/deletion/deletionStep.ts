@@ -11,6 +11,8 @@ export type Storage =
   | { readonly _tag: "Custom"; readonly path: string }
 
 export interface CleanupJob {
+  /** Of this life of the instance; one of an earlier life proves nothing about this one's data. */
+  readonly ours: boolean
   readonly name: string
   readonly uid: string
   readonly outcome: "Running" | "Succeeded" | "Failed"
@@ -63,6 +65,8 @@ const cleanup = (seen: DeletionObservation): DeletionStep | undefined => {
   if (seen.storage._tag === "Custom" || seen.skipCleanup) return undefined
   if (Option.isSome(seen.cleanedFor) && seen.cleanedFor.value === seen.uid) return undefined
   const { base, path } = seen.storage
+  const stale = seen.jobs.find((each) => !each.ours && !each.deleting)
+  if (stale !== undefined) return { _tag: "RemoveJob", job: stale }
   const job = seen.jobs.find((each) => !each.deleting)
   if (job === undefined) {
     // A Job that is going away, and its pods, have to be gone before the next one of that name.

@@ -1,0 +1,64 @@
+// What an actor remembers of one life (UID) of its instance between passes. All of it can be lost: what must
+// not be is in the record and in the status.
+import { Option, Schema } from "effect"
+import { findCondition, installFailureReasons } from "../../schema/Conditions.ts"
+import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
+import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
+import type { DeletionReport, InstallFailure } from "./report.ts"
+import type { Kubeconfig } from "./target/Kubeconfig.ts"
+import type { TargetCondition } from "./target/TargetState.ts"
+
+export interface Memory {
+  readonly uid: string
+  /** The status as it is to be; differs from the server's until it was written. */
+  status: PlatformInstanceStatus
+  /** The status as the server last had it. */
+  written: PlatformInstanceStatus
+  record: Option.Option<InstanceRecord>
+  kubeconfig: Option.Option<Kubeconfig>
+  /** A target step that failed, until one succeeds. */
+  targetFailure: Option.Option<TargetCondition>
+  installFailure: Option.Option<InstallFailure>
+  deletion: DeletionReport
+  /** Failures in a row, of target steps and installs alike. */
+  failures: number
+  /** Milliseconds since the epoch. */
+  retryAt: Option.Option<number>
+  /** The generation the backoff belongs to: another one starts afresh. */
+  backoffGeneration: number
+  /** Versions whose package was asked for ahead of time. */
+  readonly prefetched: Set<string>
+}
+
+const isInstallFailure = Schema.is(Schema.Literals(installFailureReasons))
+
+/** An install failure that an earlier process told of: evidence that the next install is a `Retry`. */
+const failureIn = (status: PlatformInstanceStatus): Option.Option<InstallFailure> => {
+  const condition = findCondition(status.conditions, "Installed")
+  return condition?.status === "False" && isInstallFailure(condition.reason)
+    ? Option.some({
+        reason: condition.reason,
+        message: condition.message,
+        generation: condition.observedGeneration ?? 0,
+      })
+    : Option.none()
+}
+
+export const emptyMemory = (
+  uid: string,
+  status: PlatformInstanceStatus,
+  record: Option.Option<InstanceRecord>,
+): Memory => ({
+  uid,
+  status,
+  written: status,
+  record,
+  kubeconfig: Option.none(),
+  targetFailure: Option.none(),
+  installFailure: failureIn(status),
+  deletion: { _tag: "Working", message: "the instance is being deleted" },
+  failures: 0,
+  retryAt: Option.none(),
+  backoffGeneration: 0,
+  prefetched: new Set(),
+})

@@ -1,0 +1,43 @@
+// What every pass over an instance works with.
+import type { Scope } from "effect"
+import type { PlatformInstance } from "../../schema/PlatformInstance.ts"
+import type { Events } from "../../services/Events/Events.ts"
+import type { Helm } from "../../services/Helm/Helm.ts"
+import type { KubeObject, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import type { Pulumi } from "../../services/Pulumi/Pulumi.ts"
+import type { StateStore } from "../../services/StateStore/StateStore.ts"
+import type { ActorContext } from "../kit/Supervisor.ts"
+import type { Timers } from "../kit/Timers.ts"
+import type { InstallPermits } from "./install/InstallPermits.ts"
+import type { Memory } from "./Memory.ts"
+import type { Operation, OperationError, OperationResult } from "./Operation.ts"
+import type { Settings } from "./Settings.ts"
+import type { Prober } from "./target/Prober.ts"
+import type { Protection } from "./target/Protection.ts"
+import type { Views } from "./Views.ts"
+
+export type InstanceContext = ActorContext<Operation, OperationResult, OperationError>
+
+/** Everything an instance actor stands on. */
+export type InstanceServices =
+  | Kubernetes
+  | Helm
+  | Pulumi
+  | StateStore
+  | Events
+  | Settings
+  | Views
+  | Protection
+  | InstallPermits
+
+export interface Pass {
+  readonly context: InstanceContext
+  readonly timers: Timers
+  readonly prober: Prober
+  /** The actor's own scope: what is forked into it ends with the actor. */
+  readonly scope: Scope.Scope
+  readonly memory: Memory
+  /** As the server gave it, for Events and preconditions. */
+  readonly object: KubeObject
+  readonly instance: PlatformInstance
+}

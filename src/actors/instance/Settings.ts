@@ -1,0 +1,27 @@
+// What the flags decided, as the instance actors need it.
+import { Context, type Duration, type Option } from "effect"
+
+export interface InstanceSettings {
+  /** Node path under which every default storage root lies. */
+  readonly storageRootBase: string
+  /** One install or repair is cancelled after this long, counted from its slot. */
+  readonly installTimeout: Duration.Duration
+  readonly repairInterval: Duration.Duration
+  readonly targetPoll: Duration.Duration
+  readonly maxConcurrentInstalls: number
+  /** Where cleanup Jobs run. */
+  readonly cleanupNamespace: string
+  /** The namespace that instances' network policies admit to the vCluster API. */
+  readonly operatorNamespace: string
+  /** The image of the cleanup Job: the operator's own. */
+  readonly operatorImage: string
+  /** The pinned default tenant host image with its digest; absent in a build without one. */
+  readonly defaultTenantHostImage: Option.Option<string>
+  readonly images: {
+    readonly vcluster: Option.Option<string>
+    readonly kubernetes: Option.Option<string>
+    readonly registry: Option.Option<string>
+  }
+}
+
+export class Settings extends Context.Service<Settings, InstanceSettings>()("platform-operator/Settings") {}

@@ -1,0 +1,101 @@
+// The evidence that a deletion goes by. Every look is a live read: a step is not skipped because a cache was
+// behind, and not repeated because a process has forgotten.
+import { Clock, Effect, Option, Schema } from "effect"
+import {
+  ANNOTATION_SKIP_STORAGE_CLEANUP,
+  ANNOTATION_STORAGE_CLEANED,
+  cleanupJobName,
+  hostNamespace,
+  instanceHash,
+  LABEL_INSTANCE_HASH,
+} from "../../../schema/Names.ts"
+import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
+import { customStorageRoot } from "../../../schema/PlatformSpec.ts"
+import { defaultStorageRoot } from "../../../schema/StorageRoot.ts"
+import { Helm } from "../../../services/Helm/Helm.ts"
+import { Job, Namespace, Pod } from "../../../services/Kubernetes/Kinds.ts"
+import { type KubeObject, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import { type InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
+import { Settings } from "../Settings.ts"
+import { namespaceState } from "../target/HostNamespace.ts"
+import { releaseRef } from "../target/observeTarget.ts"
+import type { CleanupJob, DeletionObservation, Storage } from "./deletionStep.ts"
+
+const JobStatus = Schema.Struct({
+  status: Schema.optionalKey(
+    Schema.Struct({
+      conditions: Schema.optionalKey(
+        Schema.Array(Schema.Struct({ type: Schema.String, status: Schema.String })),
+      ),
+    }),
+  ),
+})
+
+const jobOutcome = (job: KubeObject): CleanupJob["outcome"] => {
+  const conditions =
+    Option.getOrUndefined(Schema.decodeUnknownOption(JobStatus)(job))?.status?.conditions ?? []
+  const is = (type: string) => conditions.some((each) => each.type === type && each.status === "True")
+  if (is("Complete")) return "Succeeded"
+  return is("Failed") ? "Failed" : "Running"
+}
+
+/** Recorded, else by the spec, else the default under today's base. */
+const storageOf = (
+  instance: PlatformInstance,
+  record: Option.Option<InstanceRecord>,
+  base: string,
+): Storage => {
+  const recorded = Option.getOrUndefined(record)?.storageRoot
+  if (recorded !== undefined) {
+    return recorded.base === undefined
+      ? { _tag: "Custom", path: recorded.path }
+      : { _tag: "Default", base: recorded.base, path: recorded.path }
+  }
+  const custom = customStorageRoot(instance.spec)
+  return custom === undefined
+    ? { _tag: "Default", base, path: defaultStorageRoot(base, instanceKey(instance)) }
+    : { _tag: "Custom", path: custom }
+}
+
+export const observeDeletion = Effect.fn("Deletion.observe")(function* (
+  instance: PlatformInstance,
+  record: Option.Option<InstanceRecord>,
+  retryAt: Option.Option<number>,
+) {
+  const kubernetes = yield* Kubernetes
+  const helm = yield* Helm
+  const store = yield* StateStore
+  const settings = yield* Settings
+  const key = instanceKey(instance)
+  const { uid, annotations } = instance.metadata
+  const namespace = yield* kubernetes.get(Namespace, { name: hostNamespace(key) })
+  const release = Option.isSome(namespace) ? yield* helm.state(releaseRef(key)) : Option.none()
+  const selector = {
+    namespace: settings.cleanupNamespace,
+    labelSelector: `${LABEL_INSTANCE_HASH}=${instanceHash(key)}`,
+  }
+  const jobs = yield* kubernetes.list(Job, selector)
+  const pods = yield* kubernetes.list(Pod, selector)
+  const observation: DeletionObservation = {
+    uid,
+    policy: instance.spec.deletionPolicy,
+    skipCleanup: annotations?.[ANNOTATION_SKIP_STORAGE_CLEANUP] === "true",
+    storage: storageOf(instance, record, settings.storageRootBase),
+    releaseRecorded: Option.isSome(release),
+    namespace: namespaceState(key, namespace),
+    hasState: yield* store.hasState(key),
+    hasRecord: Option.isSome(yield* store.readRecord(key)),
+    cleanedFor: Option.fromNullishOr(annotations?.[ANNOTATION_STORAGE_CLEANED]),
+    jobs: jobs.map((job) => ({
+      name: job.metadata.name,
+      uid: job.metadata.uid,
+      ours: job.metadata.name === cleanupJobName(key, uid),
+      outcome: jobOutcome(job),
+      deleting: job.metadata.deletionTimestamp !== undefined,
+    })),
+    pods: pods.map((pod) => pod.metadata.name),
+    now: yield* Clock.currentTimeMillis,
+    retryAt,
+  }
+  return observation
+})

@@ -1,0 +1,99 @@
+// A pass over an instance that is being deleted: whatever runs is ended first, then one step after the other.
+import { Clock, Duration, Effect, Option } from "effect"
+import { FINALIZER } from "../../schema/Names.ts"
+import type { KubeError } from "../../services/Kubernetes/Kubernetes.ts"
+import {
+  type DeletionOutcome,
+  deletionError,
+  runDeletionStep,
+  runUninstall,
+} from "./deletion/deleteInstance.ts"
+import { deletionStep } from "./deletion/deletionStep.ts"
+import { observeDeletion } from "./deletion/observeDeletion.ts"
+import type { OperationError } from "./Operation.ts"
+import type { InstanceServices, Pass } from "./Pass.ts"
+import type { DeletionReport } from "./report.ts"
+import { Settings } from "./Settings.ts"
+import { backOff } from "./settle.ts"
+import { writeStatus } from "./writeStatus.ts"
+
+const step = Effect.fnUntraced(function* (
+  pass: Pass,
+): Effect.fn.Return<DeletionOutcome, OperationError, InstanceServices> {
+  const { memory, instance, object, context } = pass
+  const observed = yield* observeDeletion(instance, memory.record, memory.retryAt).pipe(
+    Effect.mapError(deletionError("TargetDeleteFailed", "look at what is left")),
+  )
+  const next = deletionStep(observed)
+  if (next._tag !== "UninstallRelease") return yield* runDeletionStep(instance, object, next)
+  if (Option.exists(memory.retryAt, (at) => at > observed.now)) {
+    return {
+      report: memory.deletion,
+      progressed: false,
+      retryAfter: Option.map(memory.retryAt, (at) => at - observed.now),
+    }
+  }
+  yield* context.slot.start({ _tag: "Uninstall" }, runUninstall(instance))
+  return {
+    report: { _tag: "Working", message: "uninstalling the vCluster" },
+    progressed: false,
+    retryAfter: Option.none(),
+  }
+})
+
+const failedStep = (pass: Pass) =>
+  Effect.fnUntraced(function* (error: OperationError): Effect.fn.Return<DeletionOutcome> {
+    yield* backOff(pass.memory)
+    const now = yield* Clock.currentTimeMillis
+    const report: DeletionReport = { _tag: "Failed", reason: failureReason(error), message: error.message }
+    return { report, progressed: false, retryAfter: Option.map(pass.memory.retryAt, (at) => at - now) }
+  })
+
+const failureReason = ({ reason }: OperationError) =>
+  reason === "UninstallFailed" || reason === "StorageCleanupFailed" ? reason : "TargetDeleteFailed"
+
+export const deletionPass = Effect.fn("Instance.deletionPass")(function* (
+  pass: Pass,
+): Effect.fn.Return<void, KubeError, InstanceServices> {
+  const { memory, instance, context, timers } = pass
+  // Not ours to finish: somebody else's finalizer holds it, or it is gone already.
+  if (!(instance.metadata.finalizers?.includes(FINALIZER) ?? false)) return
+  yield* pass.prober.stop
+  const settings = yield* Settings
+  const running = context.slot.state()
+  let outcome: DeletionOutcome = { report: memory.deletion, progressed: false, retryAfter: Option.none() }
+  if (running._tag === "Running") {
+    if (running.operation._tag !== "Uninstall") yield* context.slot.cancel
+  } else {
+    outcome = yield* Effect.catchTag(step(pass), "OperationError", failedStep(pass))
+    memory.deletion = outcome.report
+  }
+  yield* writeStatus(memory, instance, {
+    generation: instance.metadata.generation,
+    deletion: Option.some(outcome.report),
+    targetUndetermined: false,
+    targetNotReady: Option.none(),
+    begun: true,
+    protection: Option.none(),
+    running: Option.none(),
+    record: Option.none(),
+    failure: Option.none(),
+    kubeconfigSecret: Option.map(Option.fromNullishOr(memory.status.kubeconfigSecretRef), ({ name }) => name),
+  }).pipe(
+    // Gone with its finalizer: there is no status left to write.
+    Effect.catchIf(
+      (error) => error.reason === "NotFound",
+      () => Effect.void,
+    ),
+  )
+  if (outcome.progressed) return yield* context.mailbox.wake("progress")
+  const poll = Duration.toMillis(settings.targetPoll)
+  const after = Math.max(
+    0,
+    Math.min(
+      poll,
+      Option.getOrElse(outcome.retryAfter, () => poll),
+    ),
+  )
+  yield* timers.arm("retry", Duration.millis(after))
+})

@@ -1,0 +1,55 @@
+// What an install has to choose before it begins: storage root and tenant host image. Pure; a choice once
+// recorded is kept for the life of the instance.
+import { Option, Result } from "effect"
+import type { InstanceKey } from "../../../schema/InstanceKey.ts"
+import { customStorageRoot, type PlatformInstanceSpec } from "../../../schema/PlatformSpec.ts"
+import { defaultStorageRoot, storageRootProblem } from "../../../schema/StorageRoot.ts"
+import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
+
+export type StorageChoice = NonNullable<InstanceRecord["storageRoot"]>
+
+/** The recorded root, else the custom one, else the default under today's base; a failure is `InvalidStorageRoot`. */
+export const chooseStorageRoot = (
+  key: InstanceKey,
+  spec: PlatformInstanceSpec,
+  base: string,
+  record: Option.Option<InstanceRecord>,
+): Result.Result<StorageChoice, string> => {
+  const recorded = Option.getOrUndefined(record)?.storageRoot
+  if (recorded !== undefined) return Result.succeed(recorded)
+  const custom = customStorageRoot(spec)
+  if (custom === undefined) return Result.succeed({ path: defaultStorageRoot(base, key), base })
+  const problem = storageRootProblem(custom, base)
+  return problem === undefined ? Result.succeed({ path: custom }) : Result.fail(problem)
+}
+
+/**
+ * The image an empty `tenantHostImage` stands for: the recorded one; for a new instance the operator's pinned
+ * default, which the package must approve; for an instance that was installed before there was a record, the
+ * package's own default (`None`). A failure is `TenantHostImageUnsupported`.
+ */
+export const chooseTenantHostImage = (options: {
+  readonly spec: PlatformInstanceSpec
+  readonly record: Option.Option<InstanceRecord>
+  readonly everInstalled: boolean
+  readonly operatorDefault: Option.Option<string>
+  readonly approved: ReadonlyArray<string>
+}): Result.Result<Option.Option<string>, string> => {
+  const { spec } = options
+  const wished = spec.platform?.tenantHostImage
+  if (wished !== undefined && wished !== "") return Result.succeed(Option.some(wished))
+  const recorded = Option.getOrUndefined(options.record)?.tenantHostImage
+  if (recorded !== undefined) return Result.succeed(Option.some(recorded))
+  if (options.everInstalled) return Result.succeed(Option.none())
+  if (Option.isNone(options.operatorDefault)) {
+    return Result.fail(
+      "this build of the operator pins no digest of the default tenant host image; set spec.platform.tenantHostImage",
+    )
+  }
+  const image = options.operatorDefault.value
+  return options.approved.includes(image)
+    ? Result.succeed(Option.some(image))
+    : Result.fail(
+        `version ${spec.version} does not approve the default tenant host image ${image}; set spec.platform.tenantHostImage, or a newer spec.version`,
+      )
+}

@@ -1,0 +1,257 @@
+// A pass over an instance that is not being deleted.
+import { Clock, DateTime, Duration, Effect, Option } from "effect"
+import { FINALIZER, hostNamespace, kubeconfigSecretName } from "../../schema/Names.ts"
+import { instanceKey } from "../../schema/PlatformInstance.ts"
+import { parseTime } from "../../schema/Time.ts"
+import { Helm } from "../../services/Helm/Helm.ts"
+import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
+import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import { Pulumi } from "../../services/Pulumi/Pulumi.ts"
+import type { Decision } from "./Decision.ts"
+import { runInstall } from "./install/Install.ts"
+import type { Operation, OperationError } from "./Operation.ts"
+import type { InstanceServices, Pass } from "./Pass.ts"
+import { type Installed, plan } from "./plan.ts"
+import type { Facts } from "./report.ts"
+import { Settings } from "./Settings.ts"
+import { backOff, resetBackOff } from "./settle.ts"
+import { isInline, runInline, runInSlot } from "./target/ensureTarget.ts"
+import { ownerOf, readKubeconfig, versionOf } from "./target/Kubeconfig.ts"
+import { observeTarget, targetServer } from "./target/observeTarget.ts"
+import { Protection, type ProtectionState } from "./target/Protection.ts"
+import { judgeTarget, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
+import { Views } from "./Views.ts"
+import { writeStatus } from "./writeStatus.ts"
+
+/** What one look at the target gave. */
+interface Seen {
+  readonly verdict: TargetVerdict
+  readonly protection: Option.Option<ProtectionState>
+}
+
+/** Holds the kubeconfig of the vCluster as it is now; one read for each version of its Secret. */
+const followKubeconfig = Effect.fnUntraced(function* (pass: Pass) {
+  const { memory, prober } = pass
+  const views = yield* Views
+  const namespace = hostNamespace(instanceKey(pass.instance))
+  const source = Option.getOrUndefined(views.sourceSecret(namespace))
+  const service = Option.getOrUndefined(views.service(namespace, "vcluster"))
+  // One left over from an earlier Service is not this vCluster's.
+  if (source === undefined || service === undefined) return
+  if (!Option.contains(ownerOf(source), service.metadata.uid)) return
+  if (!Option.exists(memory.kubeconfig, (held) => held.version === versionOf(source))) {
+    memory.kubeconfig = yield* readKubeconfig(namespace)
+  }
+  if (Option.isSome(memory.kubeconfig)) yield* prober.use(memory.kubeconfig.value)
+})
+
+const look = Effect.fnUntraced(function* (pass: Pass): Effect.fn.Return<Seen, KubeError, InstanceServices> {
+  const { memory, instance } = pass
+  yield* followKubeconfig(pass)
+  const views = yield* Views
+  const helm = yield* Helm
+  const settings = yield* Settings
+  const protection = yield* (yield* Protection).state
+  const verdict = judgeTarget(
+    observeTarget(views, {
+      key: instanceKey(instance),
+      uid: instance.metadata.uid,
+      record: memory.record,
+      probe: pass.prober.state(),
+      protectionKnown: Option.isSome(protection),
+      chartVersion: helm.chartVersion,
+      operatorNamespace: settings.operatorNamespace,
+    }),
+  )
+  return { verdict, protection }
+})
+
+/** What the record proves for this life; a predecessor's settings are applied anew, its version stands. */
+const installedBy = (pass: Pass): Option.Option<Installed> =>
+  Option.flatMap(pass.memory.record, ({ uid, installed }) =>
+    installed === undefined
+      ? Option.none()
+      : Option.some({
+          version: installed.version,
+          generation: uid === pass.instance.metadata.uid ? installed.generation : 0,
+          finishedAt: Option.match(parseTime(installed.finishedAt), {
+            onNone: () => 0,
+            onSome: DateTime.toEpochMillis,
+          }),
+        }),
+  )
+
+const runningIn = (pass: Pass): Option.Option<Operation> => {
+  const state = pass.context.slot.state()
+  return state._tag === "Running" ? Option.some(state.operation) : Option.none()
+}
+
+const addFinalizer = Effect.fn("Instance.addFinalizer")(function* (pass: Pass) {
+  const kubernetes = yield* Kubernetes
+  const views = yield* Views
+  const { uid, resourceVersion, finalizers } = pass.object.metadata
+  const written = yield* kubernetes.patch(Instances, instanceKey(pass.instance), {
+    type: "merge",
+    patch: { metadata: { uid, resourceVersion, finalizers: [...(finalizers ?? []), FINALIZER] } },
+  })
+  yield* views.awaitWrite(Instances, written)
+})
+
+/** A quick step that failed is remembered as `TargetError` and tried again after the backoff. */
+const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: Parameters<typeof runInline>[1]) {
+  const { memory } = pass
+  const failure = yield* runInline(pass.instance, step).pipe(
+    Effect.as(Option.none<OperationError>()),
+    Effect.catchTag("OperationError", Effect.succeedSome),
+  )
+  if (Option.isSome(failure)) {
+    yield* Effect.logWarning("target step failed").pipe(
+      Effect.annotateLogs({ message: failure.value.message }),
+    )
+    memory.targetFailure = Option.some({ reason: "TargetError", message: failure.value.message })
+    yield* backOff(memory)
+  } else {
+    memory.targetFailure = Option.none()
+    resetBackOff(memory)
+  }
+  yield* pass.context.mailbox.wake("progress")
+})
+
+const takeStep = (pass: Pass, step: TargetStep): Effect.Effect<void, never, InstanceServices> =>
+  isInline(step)
+    ? takeInlineStep(pass, step)
+    : pass.context.slot.start({ _tag: "Target", step: step._tag }, runInSlot(pass.instance, step))
+
+const startInstall = Effect.fnUntraced(function* (
+  pass: Pass,
+  decision: Extract<Decision, { readonly _tag: "Install" }>,
+  target: Extract<TargetVerdict, { readonly _tag: "Ready" }>,
+) {
+  const { memory, instance, context } = pass
+  const { version } = instance.spec
+  if (Option.isNone(memory.kubeconfig)) return
+  const before = Option.getOrUndefined(installedBy(pass))
+  const operation: Operation = {
+    _tag: "Install",
+    reason: decision.reason,
+    generation: instance.metadata.generation,
+    version,
+    over: before === undefined ? "nothing" : before.version === version ? "sameVersion" : "otherVersion",
+  }
+  yield* context.slot.start(
+    operation,
+    runInstall({
+      instance,
+      reason: decision.reason,
+      refresh: decision.refresh,
+      record: memory.record,
+      kubeconfig: memory.kubeconfig.value,
+      server: targetServer(instanceKey(instance)),
+      kubeSystemUID: target.kubeSystemUID,
+      serviceUID: target.serviceUID,
+    }),
+  )
+})
+
+/** The package is fetched while the target comes up: time to Ready is the longer of the two, not their sum. */
+const prefetch = Effect.fnUntraced(function* (pass: Pass) {
+  const { version } = pass.instance.spec
+  if (pass.memory.prefetched.has(version)) return
+  pass.memory.prefetched.add(version)
+  const pulumi = yield* Pulumi
+  // A failure here is met again, and told, by the install that needs the package.
+  yield* Effect.forkIn(Effect.ignore(pulumi.fetch(version)), pass.scope)
+})
+
+const act = Effect.fnUntraced(function* (
+  pass: Pass,
+  decision: Decision,
+  verdict: TargetVerdict,
+): Effect.fn.Return<void, KubeError, InstanceServices> {
+  switch (decision._tag) {
+    case "AddFinalizer":
+      return yield* addFinalizer(pass)
+    case "TargetStep":
+      yield* prefetch(pass)
+      return yield* takeStep(pass, decision.step)
+    case "Install":
+      return verdict._tag === "Ready" ? yield* startInstall(pass, decision, verdict) : undefined
+    case "CancelOperation":
+      yield* Effect.logInfo("cancelling operation").pipe(Effect.annotateLogs({ because: decision.because }))
+      return yield* pass.context.slot.cancel
+    case "Delete":
+    case "Wait":
+      return
+  }
+})
+
+const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: number) {
+  const wakes = decision._tag === "Wait" ? decision.wakes : []
+  for (const timer of ["retry", "poll", "repair"] as const) {
+    const wake = wakes.find((each) => each.timer === timer)
+    yield* wake === undefined
+      ? pass.timers.disarm(timer)
+      : pass.timers.arm(timer, Duration.millis(Math.max(0, wake.at - now)))
+  }
+})
+
+const factsOf = (
+  pass: Pass,
+  seen: Seen,
+  decision: Decision,
+  kubeconfigSecret: Facts["kubeconfigSecret"],
+): Facts => {
+  const { memory, instance } = pass
+  const { verdict } = seen
+  const notReady = verdict._tag === "Ready" ? Option.none() : Option.some(verdict.condition)
+  return {
+    generation: instance.metadata.generation,
+    deletion: Option.none(),
+    targetUndetermined:
+      pass.prober.state()._tag === "Unknown" ||
+      (verdict._tag === "Act" && verdict.step._tag === "ApplyProtection"),
+    targetNotReady: Option.isSome(notReady) ? Option.orElse(memory.targetFailure, () => notReady) : notReady,
+    begun: decision._tag !== "AddFinalizer",
+    protection: seen.protection,
+    running: runningIn(pass),
+    record: Option.filter(memory.record, (record) => record.uid === instance.metadata.uid),
+    failure: memory.installFailure,
+    kubeconfigSecret,
+  }
+}
+
+export const livePass = Effect.fn("Instance.pass")(function* (
+  pass: Pass,
+): Effect.fn.Return<void, KubeError, InstanceServices> {
+  const { memory, instance } = pass
+  const { generation } = instance.metadata
+  const settings = yield* Settings
+  const views = yield* Views
+  const key = instanceKey(instance)
+  if (memory.backoffGeneration !== generation) {
+    // Whoever edits the spec does not wait out the backoff of what was there before.
+    memory.backoffGeneration = generation
+    resetBackOff(memory)
+  }
+  const seen = yield* look(pass)
+  if (seen.verdict._tag === "Ready") memory.targetFailure = Option.none()
+  const now = yield* Clock.currentTimeMillis
+  const decision = plan({
+    now,
+    deleting: false,
+    hasFinalizer: instance.metadata.finalizers?.includes(FINALIZER) ?? false,
+    version: instance.spec.version,
+    generation,
+    target: seen.verdict,
+    running: runningIn(pass),
+    installed: installedBy(pass),
+    lastInstallFailed: Option.isSome(memory.installFailure),
+    retryAt: memory.retryAt,
+    targetPollMillis: Duration.toMillis(settings.targetPoll),
+    repairIntervalMillis: Duration.toMillis(settings.repairInterval),
+  })
+  yield* act(pass, decision, seen.verdict)
+  const secret = Option.map(views.kubeconfigSecret(key), () => kubeconfigSecretName(key))
+  yield* writeStatus(memory, instance, factsOf(pass, seen, decision, secret))
+  yield* arm(pass, decision, now)
+})

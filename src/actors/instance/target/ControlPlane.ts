@@ -1,0 +1,95 @@
+// Whether the vCluster's control plane runs, and if not, in the pod's own words why.
+import { Option, Schema } from "effect"
+import type { KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
+
+const StatefulSetState = Schema.Struct({
+  metadata: Schema.Struct({ generation: Schema.optionalKey(Schema.Finite) }),
+  spec: Schema.Struct({ replicas: Schema.optionalKey(Schema.Finite) }),
+  status: Schema.optionalKey(
+    Schema.Struct({
+      observedGeneration: Schema.optionalKey(Schema.Finite),
+      readyReplicas: Schema.optionalKey(Schema.Finite),
+      currentRevision: Schema.optionalKey(Schema.String),
+      updateRevision: Schema.optionalKey(Schema.String),
+    }),
+  ),
+})
+
+const Waiting = Schema.Struct({
+  state: Schema.optionalKey(
+    Schema.Struct({
+      waiting: Schema.optionalKey(
+        Schema.Struct({
+          reason: Schema.optionalKey(Schema.String),
+          message: Schema.optionalKey(Schema.String),
+        }),
+      ),
+    }),
+  ),
+})
+
+const PodState = Schema.Struct({
+  metadata: Schema.Struct({ name: Schema.String }),
+  status: Schema.optionalKey(
+    Schema.Struct({
+      conditions: Schema.optionalKey(
+        Schema.Array(
+          Schema.Struct({
+            type: Schema.String,
+            status: Schema.String,
+            reason: Schema.optionalKey(Schema.String),
+            message: Schema.optionalKey(Schema.String),
+          }),
+        ),
+      ),
+      initContainerStatuses: Schema.optionalKey(Schema.Array(Waiting)),
+      containerStatuses: Schema.optionalKey(Schema.Array(Waiting)),
+    }),
+  ),
+})
+
+const decodeStatefulSet = Schema.decodeUnknownOption(StatefulSetState)
+const decodePod = Schema.decodeUnknownOption(PodState)
+
+/** Reasons every starting pod passes through: they explain nothing. */
+const ordinary = new Set(["ContainerCreating", "PodInitializing"])
+
+const podReason = (pods: ReadonlyArray<KubeObject>): string | undefined => {
+  for (const pod of pods) {
+    const seen = Option.getOrUndefined(decodePod(pod))
+    if (seen?.status === undefined) continue
+    const unscheduled = seen.status.conditions?.find((c) => c.type === "PodScheduled" && c.status === "False")
+    if (unscheduled !== undefined) {
+      return `pod ${seen.metadata.name}: ${unscheduled.reason ?? "Unschedulable"}: ${unscheduled.message ?? ""}`
+    }
+    for (const container of [
+      ...(seen.status.initContainerStatuses ?? []),
+      ...(seen.status.containerStatuses ?? []),
+    ]) {
+      const waiting = container.state?.waiting
+      if (waiting?.reason !== undefined && !ordinary.has(waiting.reason)) {
+        return `pod ${seen.metadata.name}: ${waiting.reason}: ${waiting.message ?? ""}`
+      }
+    }
+  }
+  return undefined
+}
+
+/** Ready is: current, at one revision, and every wanted replica ready; zero wanted replicas is not ready. */
+export const controlPlaneState = (
+  statefulSet: Option.Option<KubeObject>,
+  pods: ReadonlyArray<KubeObject>,
+): { readonly ready: boolean; readonly message: string } => {
+  const seen = Option.getOrUndefined(Option.flatMap(statefulSet, decodeStatefulSet))
+  if (seen === undefined) return { ready: false, message: "waiting for statefulset/vcluster" }
+  const wanted = seen.spec.replicas ?? 1
+  const readyReplicas = seen.status?.readyReplicas ?? 0
+  if (wanted === 0) return { ready: false, message: "statefulset/vcluster is scaled to 0 replicas" }
+  const current =
+    (seen.status?.observedGeneration ?? 0) >= (seen.metadata.generation ?? 0) &&
+    seen.status?.currentRevision === seen.status?.updateRevision
+  if (current && readyReplicas >= wanted) return { ready: true, message: "statefulset/vcluster is ready" }
+  const reason = podReason(pods)
+  const base = `statefulset/vcluster has ${readyReplicas} of ${wanted} replicas ready`
+  return { ready: false, message: reason === undefined ? base : `${base}; ${reason}` }
+}

@@ -1,0 +1,28 @@
+// The host namespace of an instance: made new, marked as the instance's, never taken over.
+import { Option } from "effect"
+import { formatKey, type InstanceKey } from "../../../schema/InstanceKey.ts"
+import { ANNOTATION_INSTANCE, hostNamespace, LABEL_HOST_NAMESPACE } from "../../../schema/Names.ts"
+import type { KubeManifest, KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
+import type { NamespaceState } from "./TargetState.ts"
+
+/** Tenant data lies on hostPath and the vCluster runs as root: both need the privileged Pod Security level. */
+export const hostNamespaceManifest = (key: InstanceKey): KubeManifest => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: {
+    name: hostNamespace(key),
+    labels: {
+      [LABEL_HOST_NAMESPACE]: "true",
+      "pod-security.kubernetes.io/enforce": "privileged",
+    },
+    annotations: { [ANNOTATION_INSTANCE]: formatKey(key) },
+  },
+})
+
+export const namespaceState = (key: InstanceKey, found: Option.Option<KubeObject>): NamespaceState => {
+  if (Option.isNone(found)) return { _tag: "Missing" }
+  const { annotations, deletionTimestamp } = found.value.metadata
+  const owner = annotations?.[ANNOTATION_INSTANCE]
+  if (owner !== formatKey(key)) return { _tag: "Foreign", owner: Option.fromNullishOr(owner) }
+  return deletionTimestamp === undefined ? { _tag: "Ours" } : { _tag: "Terminating" }
+}

@@ -1,0 +1,154 @@
+// Carries out one step towards a target. Quick steps run in the pass; what Helm does runs in the slot.
+import { Effect, Option } from "effect"
+import { hostNamespace, kubeconfigSecretName } from "../../../schema/Names.ts"
+import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
+import { Helm, type HelmError } from "../../../services/Helm/Helm.ts"
+import { Namespace, NetworkPolicy, Secret } from "../../../services/Kubernetes/Kinds.ts"
+import { type KubeError, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import { OperationError, type OperationResult } from "../Operation.ts"
+import { Settings } from "../Settings.ts"
+import { Views } from "../Views.ts"
+import { hostNamespaceManifest } from "./HostNamespace.ts"
+import { isOwnedBy, publishedManifest, readKubeconfig } from "./Kubeconfig.ts"
+import { networkPolicyManifests } from "./NetworkPolicies.ts"
+import { releaseRef } from "./observeTarget.ts"
+import { Protection } from "./Protection.ts"
+import type { TargetStep } from "./TargetState.ts"
+import { vclusterValues } from "./VclusterValues.ts"
+
+/** `TargetError`, with the step's name in front of the cause. */
+const targetError = (step: string, message: string, cancelled = false) =>
+  new OperationError({ reason: "TargetError", message: `${step}: ${message}`, cancelled })
+
+const failing =
+  (step: string) =>
+  (error: KubeError | HelmError): OperationError =>
+    targetError(step, error.message)
+
+export type InlineStep = Extract<
+  TargetStep,
+  {
+    readonly _tag: "CreateNamespace" | "ApplyProtection" | "ApplyNetworkPolicies" | "PublishKubeconfig"
+  }
+>
+export type SlotStep = Exclude<TargetStep, InlineStep>
+
+export const isInline = (step: TargetStep): step is InlineStep =>
+  step._tag === "CreateNamespace" ||
+  step._tag === "ApplyProtection" ||
+  step._tag === "ApplyNetworkPolicies" ||
+  step._tag === "PublishKubeconfig"
+
+const createNamespace = Effect.fn("Target.createNamespace")(function* (instance: PlatformInstance) {
+  const kubernetes = yield* Kubernetes
+  const views = yield* Views
+  const manifest = hostNamespaceManifest(instanceKey(instance))
+  // POST: whatever is there already is looked at in the next pass, never taken over.
+  const created = yield* kubernetes.create(Namespace, manifest).pipe(
+    Effect.asSome,
+    Effect.catchIf(
+      (error) => error.reason === "AlreadyExists",
+      () => Effect.succeedNone,
+    ),
+    Effect.mapError(failing(`create host namespace ${manifest.metadata.name}`)),
+  )
+  if (Option.isSome(created)) yield* views.awaitWrite(Namespace, created.value)
+})
+
+const applyNetworkPolicies = Effect.fn("Target.applyNetworkPolicies")(function* (instance: PlatformInstance) {
+  const kubernetes = yield* Kubernetes
+  const views = yield* Views
+  const settings = yield* Settings
+  const namespace = hostNamespace(instanceKey(instance))
+  for (const manifest of networkPolicyManifests(namespace, settings.operatorNamespace)) {
+    const written = yield* Effect.mapError(
+      kubernetes.apply(NetworkPolicy, manifest),
+      failing(`apply network policy ${manifest.metadata.name}`),
+    )
+    yield* views.awaitWrite(NetworkPolicy, written)
+  }
+})
+
+const publishKubeconfig = Effect.fn("Target.publishKubeconfig")(function* (instance: PlatformInstance) {
+  const kubernetes = yield* Kubernetes
+  const views = yield* Views
+  const key = instanceKey(instance)
+  const step = "store kubeconfig"
+  const name = kubeconfigSecretName(key)
+  const ref = { namespace: key.namespace, name }
+  const existing = yield* Effect.mapError(kubernetes.get(Secret, ref, { metadataOnly: true }), failing(step))
+  if (Option.isSome(existing) && !isOwnedBy(existing.value, instance.metadata.uid)) {
+    return yield* targetError(
+      step,
+      `Secret ${key.namespace}/${name} belongs to somebody else and is not overwritten; remove or rename it`,
+    )
+  }
+  const kubeconfig = yield* Effect.mapError(readKubeconfig(hostNamespace(key)), failing(step))
+  if (Option.isNone(kubeconfig)) return
+  const written = yield* Effect.mapError(
+    kubernetes.apply(Secret, publishedManifest(instance, kubeconfig.value)),
+    failing(step),
+  )
+  yield* views.awaitWrite(Secret, written)
+})
+
+export const runInline = Effect.fnUntraced(function* (
+  instance: PlatformInstance,
+  step: InlineStep,
+): Effect.fn.Return<void, OperationError, Kubernetes | Views | Settings | Protection> {
+  switch (step._tag) {
+    case "CreateNamespace":
+      return yield* createNamespace(instance)
+    case "ApplyProtection": {
+      const protection = yield* Protection
+      return yield* Effect.asVoid(Effect.mapError(protection.ensure, failing("apply admission policy")))
+    }
+    case "ApplyNetworkPolicies":
+      return yield* applyNetworkPolicies(instance)
+    case "PublishKubeconfig":
+      return yield* publishKubeconfig(instance)
+  }
+})
+
+/** One Helm operation. `helm` waits for nothing: the gates do, on the watch. */
+export const runInSlot = Effect.fn("Target.helm")(function* (
+  instance: PlatformInstance,
+  step: SlotStep,
+): Effect.fn.Return<OperationResult, OperationError, Helm | Settings> {
+  const helm = yield* Helm
+  const settings = yield* Settings
+  const key = instanceKey(instance)
+  const release = releaseRef(key)
+  yield* Effect.annotateCurrentSpan({ step: step._tag, "k8s.namespace": release.namespace })
+  const images = {
+    ...Option.match(settings.images.vcluster, { onNone: () => ({}), onSome: (image) => ({ image }) }),
+    ...Option.match(settings.images.kubernetes, {
+      onNone: () => ({}),
+      onSome: (kubernetesImage) => ({ kubernetesImage }),
+    }),
+    ...Option.match(settings.images.registry, {
+      onNone: () => ({}),
+      onSome: (imageRegistry) => ({ imageRegistry }),
+    }),
+  }
+  switch (step._tag) {
+    case "InstallRelease":
+      yield* helm
+        .install(release, vclusterValues({ hostNamespace: release.namespace, ...images }))
+        .pipe(Effect.mapError(failing(`install vcluster ${helm.chartVersion}`)))
+      break
+    case "UninstallRelease":
+      yield* Effect.mapError(helm.uninstall(release), failing("uninstall vcluster"))
+      break
+    case "RollbackRelease":
+      yield* Effect.mapError(
+        helm.rollback(release, step.revision),
+        failing(`roll back vcluster to revision ${step.revision}`),
+      )
+      break
+    case "ReapplyRelease":
+      yield* Effect.mapError(helm.reapply(release), failing("repair vcluster"))
+      break
+  }
+  return { _tag: "TargetStepDone" }
+})
