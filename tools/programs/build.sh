@@ -8,6 +8,8 @@
 # any number of checkouts and runs share one cache. The cache is $PLATFORM_OPERATOR_CACHE, by default
 # ~/.cache/platform-operator. About 30 minutes on a new two-core machine, about a second on a filled cache.
 set -euo pipefail
+# Without it a build that fails inside $(...) would go on, and its empty folder would be kept for good.
+shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${PLATFORM_OPERATOR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/platform-operator}
 say() { printf 'programs: %s\n' "$*" >&2; }
@@ -43,7 +45,7 @@ overlay() {
 build() { # MODULE PACKAGES LDFLAGS EXTRA -> prints the folder
   local module=$1 packages=$2 ldflags="-s -w $3" extra=$4 key out work started
   cd "$here/$module"
-  key=$({ go version; echo "$packages|$ldflags|$extra"; cat go.mod go.sum ./*.go 2>/dev/null || true; } | sha256sum | cut -c1-12)
+  key=$({ echo "$go_version"; echo "$packages|$ldflags|$extra"; cat go.mod go.sum ./*.go 2>/dev/null || true; } | sha256sum | cut -c1-12)
   out=$cache/programs/$module-$key
   if [ ! -d "$out" ]; then
     mkdir -p "$cache/programs"
@@ -53,14 +55,18 @@ build() { # MODULE PACKAGES LDFLAGS EXTRA -> prints the folder
   if [ ! -d "$out" ]; then
     say "building $module"
     started=$SECONDS
+    # Leftovers of a build that was killed: whoever holds the lock is alone.
+    rm -rf "$cache/programs/.$module-"??????
     work=$(mktemp -d "$cache/programs/.$module-XXXXXX")
+    # shellcheck disable=SC2064
+    trap "rm -rf '$work'" EXIT
     local env=(CGO_ENABLED=0) flags=(-trimpath -buildvcs=false -ldflags "$ldflags")
     case $extra in
       cgo) env=(CGO_ENABLED=1); flags+=(-tags "netgo osusergo sqlite_omit_load_extension") ;;
       schema) overlay "$work/overlay.json"; flags+=(-overlay "$work/overlay.json") ;;
     esac
     local list; read -ra list <<< "$packages"
-    env "${env[@]}" go build "${flags[@]}" -o "$work/" "${list[@]}" >&2
+    env "${env[@]}" go build "${flags[@]}" -o "$work/" "${list[@]}" >&2 || { say "$module could not be built"; exit 1; }
     rm -f "$work/overlay.json"
     mv "$work" "$out"
     say "built $module in $((SECONDS - started)) s"
@@ -72,7 +78,11 @@ build() { # MODULE PACKAGES LDFLAGS EXTRA -> prints the folder
 main() {
   command -v go > /dev/null || { say "needs Go 1.26 on PATH"; exit 1; }
   mkdir -p "$cache/programs"
-  local wanted=" $* " dirs=() module packages ldflags extra dir
+  local wanted=" $* " dirs=() module packages ldflags extra dir go_version
+  go_version=$(go version)
+  for module in "$@"; do
+    [ -d "$here/$module" ] || { say "there is no program '$module' here"; exit 1; }
+  done
   while IFS='|' read -r module packages ldflags extra; do
     if [ $# -gt 0 ] && [[ $wanted != *" $module "* ]]; then continue; fi
     dir=$(build "$module" "$packages" "$ldflags" "$extra")

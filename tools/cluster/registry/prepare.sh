@@ -1,0 +1,85 @@
+# shellcheck shell=bash
+# Fills the storage of the cluster's npm registry: the fixture packages, and everything they depend on. This is the
+# one part that asks the outside, once for each change of a fixture's dependencies. Sourced by up.
+
+registry=$cache/registry
+fixtures=$tools/../test/fixtures/platform
+
+# The folders of fixture packages: the fixture itself, or one folder a version.
+fixture_folders() {
+  local file
+  for file in "$fixtures"/package.json "$fixtures"/*/package.json; do [ ! -e "$file" ] || dirname "$file"; done
+}
+content_of() { (cd "$1" && find . -name node_modules -prune -o -type f -print0 | sort -z | xargs -0 sha256sum); }
+
+registry_server() { # CONFIG ADDRESS
+  "$node" "$registry/server/node_modules/verdaccio/bin/verdaccio" --config "$1" --listen "$2"
+}
+
+install_registry() {
+  local key; key=$(cat "$here/registry/package-lock.json" "$here/registry/package.json" | sha256sum | cut -c1-12)
+  [ "$(cat "$registry/server/.key" 2> /dev/null)" != "$key" ] || return 0
+  say "installing the local npm registry (once)"
+  rm -rf "$registry/server"
+  mkdir -p "$registry/server"
+  cp "$here"/registry/package*.json "$registry/server/"
+  (cd "$registry/server" && npm ci --ignore-scripts --no-audit --no-fund > npm.log 2>&1) || die "npm could not install it; see $registry/server/npm.log"
+  echo "$key" > "$registry/server/.key"
+}
+
+prepare_registry() {
+  local key folder port pid uplink
+  install_registry
+  cp "$here/registry/config.yaml" "$registry/config.yaml"
+  key=$({ cat "$here/registry/extra-packages" "$here/registry/config.yaml"; for folder in $(fixture_folders); do content_of "$folder"; done; } | sha256sum | cut -c1-12)
+  [ "$(cat "$registry/filled" 2> /dev/null)" != "$key" ] || return 0
+  say "filling the local npm registry"
+  rm -rf "$registry/storage/@di-framework" "$registry/filling"
+  mkdir -p "$registry/filling/project"
+  uplink=$(npm config get registry)
+  sed -e "s|^storage:.*|storage: $registry/storage|" -e "s|^  \"\*\*\":.*|  \"@di-framework/*\": { access: \$all, publish: \$all }\n  \"**\": { access: \$all, proxy: outside }|" \
+    "$registry/config.yaml" > "$registry/filling/config.yaml"
+  printf 'uplinks: { outside: { url: "%s", timeout: 60s, maxage: 60m, max_fails: 10 } }\n' "$uplink" >> "$registry/filling/config.yaml"
+  port=$(free_port)
+  registry_server "$registry/filling/config.yaml" "127.0.0.1:$port" > "$registry/filling.log" 2>&1 8>&- &
+  pid=$!
+  # shellcheck disable=SC2064
+  trap "kill $pid 2> /dev/null || true" EXIT
+  fill "http://127.0.0.1:$port/" "$pid" || die "the npm registry could not be filled; see $registry/filling.log"
+  kill "$pid" && wait "$pid" || true
+  trap - EXIT
+  rm -rf "$registry/filling"
+  echo "$key" > "$registry/filled"
+}
+
+free_port() { local port; for port in $(seq 24873 24972); do [ -n "$(ss -Hltn "sport = :$port")" ] || break; done; echo "$port"; }
+
+fill() { # URL PID
+  local url=$1 folder packages tries=0
+  until curl -sf "$url-/ping" > /dev/null; do
+    tries=$((tries + 1))
+    kill -0 "$2" && [ $tries -lt 300 ] || return 1
+    sleep 0.1
+  done
+  # A registry of one's own, a cache of one's own, nobody's password: npm wants some token to publish.
+  printf 'registry=%s\n%s:_authToken=nobody\naudit=false\nfund=false\nupdate-notifier=false\n' "$url" "${url#http:}" > "$registry/filling/npmrc"
+  local package npm=(npm --userconfig "$registry/filling/npmrc" --cache "$registry/filling/cache" --registry "$url" --ignore-scripts)
+  mapfile -t packages < "$here/registry/extra-packages"
+  install "${packages[*]}" "${packages[@]}" || return 1
+  for folder in $(fixture_folders); do
+    "${npm[@]}" publish "$folder" >> "$registry/filling.log" 2>&1 || return 1
+    package=$("$node" -p 'const p = require(process.argv[1]); `${p.name}@${p.version} ${JSON.stringify(p.dependencies)}`' "$folder/package.json")
+    install "$package" "${package%% *}" || return 1
+  done
+}
+
+# As an instance would, into an empty project: the versions that npm then chooses are in the storage. Once for each KEY.
+install() { # KEY PACKAGES...; `npm` as set by fill
+  local key=$1; shift
+  if grep -qxF "$key" "$registry/installed" 2> /dev/null; then return; fi
+  rm -rf "$registry/filling/project"
+  mkdir -p "$registry/filling/project"
+  echo '{"private":true}' > "$registry/filling/project/package.json"
+  (cd "$registry/filling/project" && "${npm[@]}" install "$@" >> "$registry/filling.log" 2>&1) || return 1
+  echo "$key" >> "$registry/installed"
+}
