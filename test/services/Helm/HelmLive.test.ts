@@ -1,0 +1,190 @@
+// The layer over a program that stands in for helm: what reaches a child, and what comes back from one. That the
+// real helm does with it what the layer needs is held by the end-to-end tests.
+import { NodeServices } from "@effect/platform-node"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, FileSystem, Layer, Option } from "effect"
+import { Helm } from "../../../src/services/Helm/Helm.ts"
+import { HelmLive, type HelmOptions } from "../../../src/services/Helm/HelmLive.ts"
+import { type KubeObject, Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
+
+const release = { namespace: "host", name: "vcluster" }
+
+const record = (version: number, status: string): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: {
+    name: `sh.helm.release.v1.vcluster.v${version}`,
+    uid: "u",
+    resourceVersion: "1",
+    labels: { status, version: String(version) },
+  },
+})
+
+const withRecords = (...records: ReadonlyArray<KubeObject>) =>
+  Layer.mock(Kubernetes, {
+    list: (_, options) =>
+      options?.metadataOnly === true && options.labelSelector === "owner=helm,name=vcluster"
+        ? Effect.succeed(records)
+        : Effect.die("a whole Secret was asked for"),
+  })
+
+interface Stage {
+  readonly helm: Helm["Service"]
+  /** What the last child was given. */
+  readonly seen: (what: "argv" | "stdin" | "env") => Effect.Effect<string, unknown>
+  readonly dir: string
+}
+
+/** The stand-in notes what it is given; then it runs `script`, in which `$OUT` is a folder of the test. */
+const onStage = <A, E>(
+  script: string,
+  test: (stage: Stage) => Effect.Effect<A, E>,
+  options?: Partial<HelmOptions> & { readonly records?: ReadonlyArray<KubeObject> },
+) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const dir = yield* fs.makeTempDirectoryScoped()
+    const program = `${dir}/helm`
+    yield* fs.writeFileString(
+      program,
+      `#!/bin/sh
+OUT=${dir}
+if [ "$1 $2" = "show chart" ]; then cat "$3/Chart.yaml"; exit 0; fi
+printf '%s\\n' "$@" > $OUT/argv; env > $OUT/env; cat > $OUT/stdin
+${script}
+`,
+      { mode: 0o755 },
+    )
+    yield* fs.makeDirectory(`${dir}/chart`)
+    yield* fs.writeFileString(`${dir}/chart/Chart.yaml`, "name: vcluster\nversion: 9.8.7\n")
+    return yield* Helm.use((helm) =>
+      test({ helm, dir, seen: (what) => fs.readFileString(`${dir}/${what}`) }),
+    ).pipe(
+      Effect.provide(
+        HelmLive.layer({
+          helm: program,
+          chart: { path: `${dir}/chart`, digest: Option.none() },
+          ...options,
+        }).pipe(Layer.provide(withRecords(...(options?.records ?? [])))),
+      ),
+    )
+  })
+
+layer(NodeServices.layer, { excludeTestServices: true })("Helm as a child", (it) => {
+  it.effect("installs the chart, with values that only its input carries", () =>
+    onStage(":", ({ dir, helm, seen }) =>
+      Effect.gen(function* () {
+        assert.strictEqual(helm.chartVersion, "9.8.7")
+        yield* helm.install(release, { exportKubeConfig: { server: "https://x" } })
+        const argv = (yield* seen("argv")).split("\n")
+        assert.deepStrictEqual(argv.slice(0, 4), ["upgrade", "--install", "vcluster", `${dir}/chart`])
+        assert.includeMembers(argv, ["host", "-", "--server-side=true", "--force-conflicts", "300s"])
+        assert.notInclude(argv.join(" "), "https://x")
+        assert.deepStrictEqual(JSON.parse(yield* seen("stdin")), {
+          exportKubeConfig: { server: "https://x" },
+        })
+      }),
+    ),
+  )
+
+  it.effect("sees neither the operator's own environment nor its home", () =>
+    onStage(
+      ":",
+      ({ helm, seen }) =>
+        Effect.gen(function* () {
+          yield* helm.uninstall(release)
+          const env = yield* seen("env")
+          assert.notInclude(env, "VITEST")
+          assert.notInclude(env, `HOME=${process.env.HOME}\n`)
+          assert.include(env, "KUBECONFIG=/some/kubeconfig\n")
+        }),
+      { kubeconfig: "/some/kubeconfig" },
+    ),
+  )
+
+  it.effect("that fails tells the first cause and its exit code", () =>
+    onStage(
+      "echo 'level=WARN msg=x' >&2; echo 'Error: INSTALLATION FAILED: no room for Bearer abcdefgh12345' >&2; exit 1",
+      ({ helm }) =>
+        Effect.gen(function* () {
+          const error = yield* Effect.flip(helm.install(release, {}))
+          assert.strictEqual(error.message, "no room for Bearer [redacted]")
+          assert.deepStrictEqual([error.operation, error.exitCode], ["install", Option.some(1)])
+        }),
+    ),
+  )
+
+  it.effect("that was killed has no exit code", () =>
+    onStage("kill -9 $$", ({ helm }) =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(helm.rollback(release, 3))
+        assert.deepStrictEqual([error.operation, error.exitCode], ["rollback", Option.none()])
+        assert.include(error.message, "ended by a signal")
+      }),
+    ),
+  )
+
+  it.effect("that takes too long is ended, and said to", () =>
+    onStage(
+      "exec sleep 600",
+      ({ helm }) =>
+        Effect.gen(function* () {
+          const error = yield* Effect.flip(helm.uninstall(release))
+          assert.include(error.message, "did not end within")
+        }),
+      { timeout: "300 millis" },
+    ),
+  )
+
+  it.effect("gets one SIGTERM when interrupted, and is awaited while it writes its record", () =>
+    onStage(
+      `trap 'echo asked >> $OUT/log; sleep 0.2; echo recorded >> $OUT/log; exit 1' TERM
+       touch $OUT/ready; while :; do sleep 0.05; done`,
+      ({ dir, helm }) =>
+        Effect.gen(function* () {
+          const fs = yield* FileSystem.FileSystem
+          const fiber = yield* Effect.forkChild(helm.install(release, {}))
+          yield* fs.exists(`${dir}/ready`).pipe(Effect.repeat({ until: (there) => there }))
+          yield* Fiber.interrupt(fiber)
+          assert.strictEqual(yield* fs.readFileString(`${dir}/log`), "asked\nrecorded\n")
+        }).pipe(Effect.provide(NodeServices.layer)),
+    ),
+  )
+
+  it.effect("reapplies the newest deployed revision, and not a later one that failed", () =>
+    onStage(
+      ":",
+      ({ helm, seen }) =>
+        Effect.gen(function* () {
+          yield* helm.reapply(release)
+          assert.deepStrictEqual((yield* seen("argv")).split("\n").slice(0, 3), ["rollback", "vcluster", "4"])
+        }),
+      { records: [record(3, "superseded"), record(4, "deployed"), record(5, "failed")] },
+    ),
+  )
+
+  it.effect("has nothing to reapply of a release that was never deployed, and starts no child", () =>
+    onStage(
+      ":",
+      ({ dir, helm }) =>
+        Effect.gen(function* () {
+          const fs = yield* FileSystem.FileSystem
+          assert.include((yield* Effect.flip(helm.reapply(release))).message, "no deployed revision")
+          assert.isFalse(yield* fs.exists(`${dir}/argv`))
+        }).pipe(Effect.provide(NodeServices.layer)),
+      { records: [record(1, "pending-install")] },
+    ),
+  )
+
+  it.effect("does not start with another chart than its release names", () =>
+    Effect.gen(function* () {
+      const expected = `sha256:${"0".repeat(64)}`
+      const error = yield* Effect.flip(
+        onStage(":", () => Effect.void, {
+          chart: { path: "charts/vcluster", digest: Option.some(expected) },
+        }),
+      )
+      assert.include(String(error), expected)
+    }),
+  )
+})
