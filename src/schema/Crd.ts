@@ -6,7 +6,7 @@ import { PlatformInstanceSpec } from "./PlatformSpec.ts"
 import { PlatformInstanceStatus } from "./PlatformStatus.ts"
 import { type StructuralSchema, structuralSchema } from "./StructuralSchema.ts"
 
-const objectSchema: StructuralSchema = {
+const objectSchema = {
   type: "object",
   description: "PlatformInstance is one isolated copy of the di-framework platform.",
   required: ["spec"],
@@ -22,7 +22,7 @@ const objectSchema: StructuralSchema = {
     status: structuralSchema(PlatformInstanceStatus),
   },
   "x-kubernetes-validations": [{ rule: nameRule.rule, message: nameRule.message }],
-}
+} as const satisfies StructuralSchema
 
 /** A plain object, ready to be written as YAML or applied. */
 export const crd = {

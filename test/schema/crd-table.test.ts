@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
-import { decodeManifest } from "../../src/schema/Manifest.ts"
+import { Effect, Result, type Schema } from "effect"
+import { decodeManifest, decodeManifestStatus } from "../../src/schema/Manifest.ts"
 import { checkUpdate } from "../../src/schema/PlatformSpec.ts"
 import { formatSchemaError } from "../../src/schema/SchemaErrors.ts"
 import { type JsonObject, manifestRows, statusRows, updateRows, type Verdict } from "./crd-table/index.ts"
 
 /** What the decoder says: nothing when it agrees. */
-const refusal = (manifest: JsonObject) =>
-  decodeManifest(manifest).pipe(
+const words = <A>(decoded: Effect.Effect<A, Schema.SchemaError>) =>
+  decoded.pipe(
     Effect.result,
     Effect.map(Result.match({ onSuccess: () => undefined, onFailure: formatSchemaError })),
   )
@@ -28,22 +28,13 @@ const judge = (row: Verdict, said: string | undefined) => {
 
 describe("the decoder judges as the table says", () => {
   it.effect.each(manifestRows)("create: $title", (row) =>
-    Effect.map(refusal(row.manifest), (said) => judge(row, said)),
+    Effect.map(words(decodeManifest(row.manifest)), (said) => judge(row, said)),
   )
   it.effect.each(updateRows)("update: $title", (row) =>
     Effect.map(updateRefusal(row.before, row.after), (said) => judge(row, said)),
   )
   it.effect.each(statusRows)("$title", (row) =>
-    Effect.map(
-      refusal({
-        apiVersion: "platform.di-framework.dev/v1alpha1",
-        kind: "PlatformInstance",
-        metadata: { name: "one" },
-        spec: { version: "6.0.22", target: { type: "vcluster" } },
-        status: row.status,
-      }),
-      (said) => judge(row, said),
-    ),
+    Effect.map(words(decodeManifestStatus(row.status)), (said) => judge(row, said)),
   )
 })
 

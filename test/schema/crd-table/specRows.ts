@@ -21,6 +21,8 @@ export const rootRows: ReadonlyArray<ManifestRow> = [
   no("another kind", { ...manifest(minimal), kind: "Instance" }),
   no("an unknown field at the top", { ...manifest(minimal), spce: {} }),
   no("an unknown field in metadata", { ...manifest(minimal), metadata: { name: "one", lables: {} } }),
+  ok("a status, which the server drops", { ...manifest(minimal), status: { phase: "Nope" } }),
+  no("an unknown field in the status", { ...manifest(minimal), status: { target: { serviceUid: "x" } } }),
   no("an unknown field that is null", spec({ deletionPolice: null })),
   no("a field in another case", spec({ DeletionPolicy: "Delete" })),
   no("no spec", {

@@ -56,6 +56,7 @@ export const statusRows: ReadonlyArray<StatusRow> = [
     (v) => ({ applied: v }),
     [
       { generation: 1, tenants: 0, users: 0 },
+      { generation: 2 ** 60, tenants: 2 ** 31, users: -(2 ** 31) - 1 },
       { generation: 1, tenants: 32, users: 128, tenantAuthIssuer: "", tenantHostImage: "w" },
     ],
     [
