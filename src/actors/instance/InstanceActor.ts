@@ -68,7 +68,7 @@ export const instanceActor =
       let memory: Memory | undefined
       while (true) {
         yield* context.mailbox.take
-        const found = views.instance(key)
+        const found = yield* views.instance(key)
         if (Option.isNone(found)) {
           // Gone: whatever still runs for it ends, and so does the actor.
           yield* context.slot.stop

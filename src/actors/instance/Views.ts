@@ -1,24 +1,41 @@
 // What the watches have seen of one instance's world: reads from caches, never a request. The live layer is in
-// ViewsLive.ts; it also wakes the actor an object belongs to.
-import { Context, type Effect, type Option } from "effect"
+// ViewsLive.ts.
+import { Context, type Effect, type Option, type Stream } from "effect"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 import type { KubeObject, ResourceKind } from "../../services/Kubernetes/Kubernetes.ts"
 
-export interface InstanceViews {
-  readonly instance: (key: InstanceKey) => Option.Option<KubeObject>
-  readonly hostNamespace: (name: string) => Option.Option<KubeObject>
-  readonly networkPolicies: (hostNamespace: string) => ReadonlyArray<KubeObject>
-  /** Metadata of the vCluster release's record Secrets. */
-  readonly releaseSecrets: (hostNamespace: string) => ReadonlyArray<KubeObject>
-  readonly statefulSet: (hostNamespace: string) => Option.Option<KubeObject>
-  readonly service: (hostNamespace: string, name: string) => Option.Option<KubeObject>
-  /** Metadata of the Secret the vCluster writes its kubeconfig to. */
-  readonly sourceSecret: (hostNamespace: string) => Option.Option<KubeObject>
-  readonly controlPlanePods: (hostNamespace: string) => ReadonlyArray<KubeObject>
-  /** Metadata of `<name>-kubeconfig`. */
-  readonly kubeconfigSecret: (key: InstanceKey) => Option.Option<KubeObject>
-  /** Waits, for a bounded time, until the cache has seen this object as it was written. */
-  readonly awaitWrite: (kind: ResourceKind, written: KubeObject) => Effect.Effect<void>
+/** The objects an instance's target consists of, as last seen; of Secrets the metadata alone. */
+export interface InstanceView {
+  readonly hostNamespace: Option.Option<KubeObject>
+  /** Those the operator made. */
+  readonly networkPolicies: ReadonlyArray<KubeObject>
+  /** The vCluster release's record Secrets. */
+  readonly releaseSecrets: ReadonlyArray<KubeObject>
+  readonly statefulSet: Option.Option<KubeObject>
+  readonly services: ReadonlyArray<KubeObject>
+  readonly controlPlanePods: ReadonlyArray<KubeObject>
+  /** The Secret the vCluster writes its kubeconfig to. */
+  readonly sourceSecret: Option.Option<KubeObject>
+  /** `<name>-kubeconfig`, when it is the operator's. */
+  readonly kubeconfigSecret: Option.Option<KubeObject>
 }
 
-export class Views extends Context.Service<Views, InstanceViews>()("platform-operator/Views") {}
+/** A reason to look at an instance. */
+export interface Wakeup {
+  readonly key: InstanceKey
+  readonly reason: string
+}
+
+export class Views extends Context.Service<
+  Views,
+  {
+    readonly instance: (key: InstanceKey) => Effect.Effect<Option.Option<KubeObject>>
+    readonly read: (key: InstanceKey) => Effect.Effect<InstanceView>
+    /** Waits, for a bounded time, until the cache has seen this object as it was written. */
+    readonly awaitWrite: (kind: ResourceKind, written: KubeObject) => Effect.Effect<void>
+    /** Waits for the first complete list of everything: before it, nothing may be called missing. */
+    readonly synced: Effect.Effect<void>
+    /** Every change, as the instance it belongs to; begins with all instances there are. Never ends. */
+    readonly wakeups: Stream.Stream<Wakeup>
+  }
+>()("platform-operator/Views") {}

@@ -1,6 +1,6 @@
 // A pass over an instance that is not being deleted.
 import { Clock, DateTime, Duration, Effect, Option } from "effect"
-import { FINALIZER, hostNamespace, kubeconfigSecretName } from "../../schema/Names.ts"
+import { FINALIZER, hostNamespace } from "../../schema/Names.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { parseTime } from "../../schema/Time.ts"
 import { Helm } from "../../services/Helm/Helm.ts"
@@ -20,40 +20,39 @@ import { ownerOf, readKubeconfig, versionOf } from "./target/Kubeconfig.ts"
 import { observeTarget, targetServer } from "./target/observeTarget.ts"
 import { Protection, type ProtectionState } from "./target/Protection.ts"
 import { judgeTarget, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
-import { Views } from "./Views.ts"
+import { type InstanceView, Views } from "./Views.ts"
 import { writeStatus } from "./writeStatus.ts"
 
 /** What one look at the target gave. */
 interface Seen {
   readonly verdict: TargetVerdict
   readonly protection: Option.Option<ProtectionState>
+  readonly kubeconfigSecret: Option.Option<string>
 }
 
 /** Holds the kubeconfig of the vCluster as it is now; one read for each version of its Secret. */
-const followKubeconfig = Effect.fnUntraced(function* (pass: Pass) {
+const followKubeconfig = Effect.fnUntraced(function* (pass: Pass, view: InstanceView) {
   const { memory, prober } = pass
-  const views = yield* Views
-  const namespace = hostNamespace(instanceKey(pass.instance))
-  const source = Option.getOrUndefined(views.sourceSecret(namespace))
-  const service = Option.getOrUndefined(views.service(namespace, "vcluster"))
+  const source = Option.getOrUndefined(view.sourceSecret)
+  const service = view.services.find(({ metadata }) => metadata.name === "vcluster")
   // One left over from an earlier Service is not this vCluster's.
   if (source === undefined || service === undefined) return
   if (!Option.contains(ownerOf(source), service.metadata.uid)) return
   if (!Option.exists(memory.kubeconfig, (held) => held.version === versionOf(source))) {
-    memory.kubeconfig = yield* readKubeconfig(namespace)
+    memory.kubeconfig = yield* readKubeconfig(hostNamespace(instanceKey(pass.instance)))
   }
   if (Option.isSome(memory.kubeconfig)) yield* prober.use(memory.kubeconfig.value)
 })
 
 const look = Effect.fnUntraced(function* (pass: Pass): Effect.fn.Return<Seen, KubeError, InstanceServices> {
   const { memory, instance } = pass
-  yield* followKubeconfig(pass)
-  const views = yield* Views
+  const view = yield* (yield* Views).read(instanceKey(instance))
+  yield* followKubeconfig(pass, view)
   const helm = yield* Helm
   const settings = yield* Settings
   const protection = yield* (yield* Protection).state
   const verdict = judgeTarget(
-    observeTarget(views, {
+    observeTarget(view, {
       key: instanceKey(instance),
       uid: instance.metadata.uid,
       record: memory.record,
@@ -63,7 +62,8 @@ const look = Effect.fnUntraced(function* (pass: Pass): Effect.fn.Return<Seen, Ku
       operatorNamespace: settings.operatorNamespace,
     }),
   )
-  return { verdict, protection }
+  const kubeconfigSecret = Option.map(view.kubeconfigSecret, ({ metadata }) => metadata.name)
+  return { verdict, protection, kubeconfigSecret }
 })
 
 /** What the record proves for this life; a predecessor's settings are applied anew, its version stands. */
@@ -195,12 +195,7 @@ const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: nu
   }
 })
 
-const factsOf = (
-  pass: Pass,
-  seen: Seen,
-  decision: Decision,
-  kubeconfigSecret: Facts["kubeconfigSecret"],
-): Facts => {
+const factsOf = (pass: Pass, seen: Seen, decision: Decision): Facts => {
   const { memory, instance } = pass
   const { verdict } = seen
   const notReady = verdict._tag === "Ready" ? Option.none() : Option.some(verdict.condition)
@@ -216,7 +211,7 @@ const factsOf = (
     running: runningIn(pass),
     record: Option.filter(memory.record, (record) => record.uid === instance.metadata.uid),
     failure: memory.installFailure,
-    kubeconfigSecret,
+    kubeconfigSecret: seen.kubeconfigSecret,
   }
 }
 
@@ -226,8 +221,6 @@ export const livePass = Effect.fn("Instance.pass")(function* (
   const { memory, instance } = pass
   const { generation } = instance.metadata
   const settings = yield* Settings
-  const views = yield* Views
-  const key = instanceKey(instance)
   if (memory.backoffGeneration !== generation) {
     // Whoever edits the spec does not wait out the backoff of what was there before.
     memory.backoffGeneration = generation
@@ -251,7 +244,6 @@ export const livePass = Effect.fn("Instance.pass")(function* (
     repairIntervalMillis: Duration.toMillis(settings.repairInterval),
   })
   yield* act(pass, decision, seen.verdict)
-  const secret = Option.map(views.kubeconfigSecret(key), () => kubeconfigSecretName(key))
-  yield* writeStatus(memory, instance, factsOf(pass, seen, decision, secret))
+  yield* writeStatus(memory, instance, factsOf(pass, seen, decision))
   yield* arm(pass, decision, now)
 })

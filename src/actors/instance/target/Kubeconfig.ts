@@ -11,6 +11,7 @@ import {
   type KubeObject,
   Kubernetes,
 } from "../../../services/Kubernetes/Kubernetes.ts"
+import { MANAGED_BY } from "./ownership.ts"
 
 /** The Secret a vCluster writes its kubeconfig to, once a process start. */
 export const SOURCE_SECRET = "vc-vcluster"
@@ -68,7 +69,7 @@ export const publishedManifest = (instance: PlatformInstance, kubeconfig: Kubeco
   metadata: {
     name: kubeconfigSecretName(instanceKey(instance)),
     namespace: instance.metadata.namespace,
-    labels: { "app.kubernetes.io/managed-by": "platform-operator" },
+    labels: MANAGED_BY,
     annotations: { [ANNOTATION_SOURCE]: kubeconfig.version },
     ownerReferences: [
       {

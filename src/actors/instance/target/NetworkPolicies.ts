@@ -2,6 +2,7 @@
 // operator's namespace and the instance's own pods; workloads keep their gateway NodePort and their egress.
 import { Equal } from "effect"
 import type { KubeManifest, KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
+import { MANAGED_BY } from "./ownership.ts"
 
 const NAME = "platform-operator-control-plane"
 
@@ -17,7 +18,7 @@ export const networkPolicyManifests = (
   {
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
-    metadata: { name: NAME, namespace: hostNamespace },
+    metadata: { name: NAME, namespace: hostNamespace, labels: MANAGED_BY },
     spec: {
       podSelector: { matchLabels: { app: "vcluster", release: "vcluster" } },
       policyTypes: ["Ingress"],

@@ -5,7 +5,7 @@ import { hostNamespace } from "../../../schema/Names.ts"
 import type { ReleaseRef } from "../../../services/Helm/Helm.ts"
 import { releaseState } from "../../../services/Helm/ReleaseRecord.ts"
 import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
-import type { InstanceViews } from "../Views.ts"
+import type { InstanceView } from "../Views.ts"
 import { controlPlaneState } from "./ControlPlane.ts"
 import { namespaceState } from "./HostNamespace.ts"
 import { ANNOTATION_SOURCE, isOwnedBy, ownerOf, versionOf } from "./Kubeconfig.ts"
@@ -32,42 +32,45 @@ export interface TargetKnowledge {
   readonly operatorNamespace: string
 }
 
-const missingObjects = (views: InstanceViews, namespace: string): ReadonlyArray<string> => [
-  ...(Option.isNone(views.statefulSet(namespace)) ? ["statefulset/vcluster"] : []),
+const serviceNamed = (view: InstanceView, name: string) =>
+  view.services.find((service) => service.metadata.name === name)
+
+const missingObjects = (view: InstanceView): ReadonlyArray<string> => [
+  ...(Option.isNone(view.statefulSet) ? ["statefulset/vcluster"] : []),
   ...["vcluster", "vcluster-headless"]
-    .filter((name) => Option.isNone(views.service(namespace, name)))
+    .filter((name) => serviceNamed(view, name) === undefined)
     .map((name) => `service/${name}`),
 ]
 
 /** Whether `<name>-kubeconfig` is this life's and holds the version of the source that is there now. */
-const isPublished = (views: InstanceViews, knowledge: TargetKnowledge, sourceVersion: string): boolean =>
+const isPublished = (view: InstanceView, uid: string, sourceVersion: string): boolean =>
   Option.exists(
-    views.kubeconfigSecret(knowledge.key),
-    (secret) =>
-      isOwnedBy(secret, knowledge.uid) && secret.metadata.annotations?.[ANNOTATION_SOURCE] === sourceVersion,
+    view.kubeconfigSecret,
+    (secret) => isOwnedBy(secret, uid) && secret.metadata.annotations?.[ANNOTATION_SOURCE] === sourceVersion,
   )
 
-export const observeTarget = (views: InstanceViews, knowledge: TargetKnowledge): TargetObservation => {
+export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): TargetObservation => {
   const { key } = knowledge
   const namespace = hostNamespace(key)
-  const source = views.sourceSecret(namespace)
   return {
     hostNamespace: namespace,
-    namespace: namespaceState(key, views.hostNamespace(namespace)),
+    namespace: namespaceState(key, view.hostNamespace),
     protectionApplied: knowledge.protectionKnown,
     networkPoliciesApplied: networkPoliciesApplied(
-      views.networkPolicies(namespace),
+      view.networkPolicies,
       networkPolicyManifests(namespace, knowledge.operatorNamespace),
     ),
-    release: releaseState(views.releaseSecrets(namespace)),
+    release: releaseState(view.releaseSecrets),
     everServed:
       Option.exists(knowledge.record, (record) => record.serviceUID !== undefined) ||
-      Option.isSome(views.kubeconfigSecret(key)),
-    missingObjects: missingObjects(views, namespace),
-    serviceUID: Option.map(views.service(namespace, "vcluster"), (service) => service.metadata.uid),
-    controlPlane: controlPlaneState(views.statefulSet(namespace), views.controlPlanePods(namespace)),
-    kubeconfigOwner: Option.flatMap(source, ownerOf),
-    kubeconfigPublished: Option.exists(source, (secret) => isPublished(views, knowledge, versionOf(secret))),
+      Option.isSome(view.kubeconfigSecret),
+    missingObjects: missingObjects(view),
+    serviceUID: Option.fromNullishOr(serviceNamed(view, "vcluster")?.metadata.uid),
+    controlPlane: controlPlaneState(view.statefulSet, view.controlPlanePods),
+    kubeconfigOwner: Option.flatMap(view.sourceSecret, ownerOf),
+    kubeconfigPublished: Option.exists(view.sourceSecret, (secret) =>
+      isPublished(view, knowledge.uid, versionOf(secret)),
+    ),
     server: targetServer(key),
     probe: knowledge.probe,
     chartVersion: knowledge.chartVersion,
