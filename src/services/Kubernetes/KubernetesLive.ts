@@ -1,5 +1,7 @@
 // The host cluster, as the kubeconfig or the pod's service account names it.
+import type { KubeConfig } from "@kubernetes/client-node"
 import { Context, Duration, Effect, Layer, type Redacted } from "effect"
+import type { ApiFailure } from "./ApiFailure.ts"
 import { makeClient, pageReader, whoAmI } from "./Client.ts"
 import { loadDefault, loadText, makeCredentialSource } from "./Credentials.ts"
 import { type Http, makeHttp } from "./Http.ts"
@@ -33,22 +35,28 @@ export const connect = Effect.fnUntraced(
   Effect.mapError((failure): KubeError => failure.error),
 )
 
+/** The same as `layer`, with a kubeconfig of one's own choosing. It is loaded again when a token was refused. */
+export const layerFrom = (
+  load: Effect.Effect<KubeConfig, ApiFailure>,
+): Layer.Layer<Kubernetes | WatchHealth, KubeError> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const http = yield* makeHttp(yield* makeCredentialSource(load), { timeout: TIMEOUT })
+      const registry = yield* makeWatchRegistry
+      const transport = httpWatchTransport(http)
+      return Context.make(WatchHealth, { statuses: registry.statuses }).pipe(
+        Context.add(Kubernetes, {
+          ...makeClient(http),
+          listWatch: (kind, options) => listWatch(transport, registry, kind, options),
+          whoAmI: whoAmI(http),
+          connect,
+        }),
+      )
+    }).pipe(Effect.mapError((failure) => failure.error)),
+  )
+
 /**
  * `Kubernetes` and the health of its watches. Fails when there is no usable configuration; that the server can be
  * reached is not checked here.
  */
-export const layer: Layer.Layer<Kubernetes | WatchHealth, KubeError> = Layer.effectContext(
-  Effect.gen(function* () {
-    const http = yield* makeHttp(yield* makeCredentialSource(loadDefault), { timeout: TIMEOUT })
-    const registry = yield* makeWatchRegistry
-    const transport = httpWatchTransport(http)
-    return Context.make(WatchHealth, { statuses: registry.statuses }).pipe(
-      Context.add(Kubernetes, {
-        ...makeClient(http),
-        listWatch: (kind, options) => listWatch(transport, registry, kind, options),
-        whoAmI: whoAmI(http),
-        connect,
-      }),
-    )
-  }).pipe(Effect.mapError((failure) => failure.error)),
-)
+export const layer: Layer.Layer<Kubernetes | WatchHealth, KubeError> = layerFrom(loadDefault)

@@ -66,7 +66,7 @@ const pause = Effect.fnUntraced(function* (
         code: failure.error.code,
         reason: failure.error.reason,
         error: failure.error.message,
-        wait: Duration.format(wait),
+        waitMillis: Math.round(Duration.toMillis(wait)),
       }),
     )
   }

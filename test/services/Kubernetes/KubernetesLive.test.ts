@@ -1,0 +1,458 @@
+import { mkdtempSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
+import { type KubeManifest, Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { layerFrom } from "../../../src/services/Kubernetes/KubernetesLive.ts"
+import * as FakeApi from "./FakeApi.ts"
+import { chance } from "./FakeTransport.ts"
+import { configMap, line } from "./Objects.ts"
+
+const ref = { namespace: "ns", name: "a" }
+const manifest: KubeManifest = { apiVersion: "v1", kind: "ConfigMap", metadata: ref, data: { text: "x" } }
+const secret: KubeManifest = { apiVersion: "v1", kind: "Secret", metadata: ref, stringData: { p: "hunter2" } }
+const object = configMap("a", "1")
+
+/** A client that lives as long as the test. */
+const clientOf = (kubeconfig: string) =>
+  Effect.map(Layer.build(layerFrom(FakeApi.load(kubeconfig))), Context.get(Kubernetes))
+
+/** A fake API and a client of it. */
+const connected = (login?: FakeApi.Login) =>
+  Effect.gen(function* () {
+    const api = yield* FakeApi.makeFakeApi()
+    return { api, kubernetes: yield* clientOf(FakeApi.kubeconfig(api.server, login)) }
+  })
+
+describe("requests", () => {
+  it.effect("carry the token and the trace they belong to", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(FakeApi.json(object))
+      const span = yield* Effect.withSpan(
+        Effect.tap(Effect.orDie(Effect.currentSpan), () => kubernetes.get(Kinds.ConfigMap, ref)),
+        "test",
+      )
+      const [request] = api.requests
+      assert.strictEqual(request?.headers.authorization, "Bearer token")
+      assert.strictEqual(request?.headers["user-agent"], "platform-operator")
+      assert.match(
+        String(request?.headers.traceparent),
+        new RegExp(`^00-${span.traceId}-[0-9a-f]{16}-0[01]$`),
+      )
+    }),
+  )
+
+  it.effect("share their connections", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(FakeApi.json(object))
+      for (let times = 0; times < 20; times++) yield* kubernetes.get(Kinds.ConfigMap, ref)
+      // The pool opens a second one when an answer's end is still being handled.
+      assert.isAtMost(api.connections(), 2)
+    }),
+  )
+
+  it.effect("apply with our field manager, taking over, as JSON", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(FakeApi.json(object))
+      yield* kubernetes.apply(Kinds.ConfigMap, manifest)
+      const [request] = api.requests
+      assert.strictEqual(request?.method, "PATCH")
+      assert.strictEqual(
+        `${request?.url.pathname}${request?.url.search}`,
+        "/api/v1/namespaces/ns/configmaps/a?fieldManager=platform-operator&force=true",
+      )
+      assert.strictEqual(request?.headers["content-type"], "application/apply-patch+yaml")
+      assert.deepStrictEqual(JSON.parse(request?.body ?? ""), manifest)
+    }),
+  )
+
+  it.effect("patch as JSON Patch or merge patch, the status too", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(FakeApi.json(object))
+      const operations = [{ op: "test", path: "/a", value: 1 }]
+      yield* kubernetes.patch(Kinds.ConfigMap, ref, { type: "json", operations })
+      yield* kubernetes.patch(
+        Kinds.ConfigMap,
+        ref,
+        { type: "merge", patch: { a: 1 } },
+        { subresource: "status" },
+      )
+      assert.deepStrictEqual(
+        api.requests.map(({ url, headers, body }) => [
+          url.pathname,
+          headers["content-type"],
+          JSON.parse(body),
+        ]),
+        [
+          ["/api/v1/namespaces/ns/configmaps/a", "application/json-patch+json", operations],
+          ["/api/v1/namespaces/ns/configmaps/a/status", "application/merge-patch+json", { a: 1 }],
+        ],
+      )
+    }),
+  )
+
+  it.effect("delete in the background, only the life that is meant", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(FakeApi.json(object))
+      assert.isTrue(yield* kubernetes.delete(Kinds.ConfigMap, ref, { uid: "uid-a" }))
+      yield* kubernetes.delete(Kinds.ConfigMap, ref, { propagation: "Foreground" })
+      const [first, second] = api.requests.map(({ body }) => JSON.parse(body))
+      assert.deepInclude(first, { propagationPolicy: "Background", preconditions: { uid: "uid-a" } })
+      assert.deepInclude(second, { propagationPolicy: "Foreground" })
+      assert.notProperty(second, "preconditions")
+    }),
+  )
+
+  it.effect("find who the client is", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(
+        FakeApi.json({ status: { userInfo: { username: "system:serviceaccount:ns:operator" } } }, 201),
+      )
+      assert.strictEqual(yield* kubernetes.whoAmI, "system:serviceaccount:ns:operator")
+    }),
+  )
+
+  it.effect("are sent below the path of the server's URL", () =>
+    Effect.gen(function* () {
+      const api = yield* FakeApi.makeFakeApi()
+      const kubernetes = yield* clientOf(FakeApi.kubeconfig(`${api.server}/k8s/clusters/one`))
+      yield* Effect.exit(kubernetes.raw("/readyz"))
+      assert.strictEqual(api.requests[0]?.url.pathname, "/k8s/clusters/one/readyz")
+    }),
+  )
+})
+
+describe("answers", () => {
+  it.effect("of lists are read page by page; items get the kind that was asked for", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      const { apiVersion: _, kind: __, ...item } = object
+      api.answer(
+        FakeApi.inTurn(
+          FakeApi.json({ metadata: { resourceVersion: "5", continue: "more" }, items: [item] }),
+          FakeApi.json({ metadata: { resourceVersion: "5" }, items: [configMap("b", "2")] }),
+        ),
+      )
+      assert.deepStrictEqual(yield* kubernetes.list(Kinds.ConfigMap), [object, configMap("b", "2")])
+      assert.strictEqual(api.requests[1]?.url.searchParams.get("continue"), "more")
+      assert.isFalse(api.requests[0]?.url.searchParams.has("resourceVersion"))
+    }),
+  )
+
+  it.effect("of nothing are none for a get and false for a delete", () =>
+    Effect.gen(function* () {
+      const { kubernetes } = yield* connected()
+      assert.deepStrictEqual(yield* kubernetes.get(Kinds.ConfigMap, ref), Option.none())
+      assert.isFalse(yield* kubernetes.delete(Kinds.ConfigMap, ref))
+    }),
+  )
+
+  it.effect("that refuse keep code, reason and the server's words", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(FakeApi.status(409, "AlreadyExists", 'configmaps "a" already exists'))
+      const error = yield* Effect.flip(kubernetes.create(Kinds.ConfigMap, manifest))
+      assert.deepInclude(error, {
+        code: 409,
+        reason: "AlreadyExists",
+        request: "POST namespaces/ns/configmaps",
+        message: 'configmaps "a" already exists',
+      })
+    }),
+  )
+
+  it.effect("to an apply that name another UID are a conflict, whatever the server calls it", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      const details = { causes: [{ reason: "FieldValueInvalid", field: "metadata.uid" }] }
+      api.answer(FakeApi.status(422, "Invalid", "metadata.uid: field is immutable", { details }))
+      const error = yield* Effect.flip(kubernetes.apply(Kinds.ConfigMap, manifest))
+      assert.deepInclude(error, { code: 409, reason: "Conflict" })
+    }),
+  )
+
+  it.effect("about a Secret that quote it are not repeated", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      const details = { causes: [{ field: "data[p]", message: 'Invalid value: "hunter2"' }] }
+      api.answer(
+        FakeApi.inTurn(
+          FakeApi.status(422, "Invalid", 'data[p]: Invalid value: "hunter2"', { details }),
+          FakeApi.status(400, "BadRequest", 'unable to decode "hunter2"'),
+          (response) => response.writeHead(500, { "content-type": "text/plain" }).end("hunter2"),
+        ),
+      )
+      for (const message of ["Invalid data[p]", "BadRequest", "HTTP 500"]) {
+        const error = yield* Effect.flip(kubernetes.create(Kinds.Secret, secret))
+        assert.strictEqual(error.message, message)
+        assert.notInclude(JSON.stringify(error), "hunter2")
+      }
+    }),
+  )
+
+  it.effect("that are no objects are an error without their content", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      for (const answer of [FakeApi.json({ hello: "hunter2" }), FakeApi.stream("hunter2")]) {
+        api.answer((response, request) => {
+          answer(response, request)
+          response.end()
+        })
+        const error = yield* Effect.flip(kubernetes.get(Kinds.ConfigMap, ref))
+        assert.strictEqual(error.reason, "Unreadable")
+        assert.notInclude(JSON.stringify(error), "hunter2")
+      }
+    }),
+  )
+
+  it.effect("of a proxy get the reason of their code", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer((response) => response.writeHead(503, { "content-type": "text/html" }).end("<h1>no</h1>"))
+      const error = yield* Effect.flip(kubernetes.get(Kinds.ConfigMap, ref))
+      assert.deepInclude(error, { code: 503, reason: "ServiceUnavailable", message: "HTTP 503" })
+    }),
+  )
+
+  it.effect("that ask for patience are waited for", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(
+        FakeApi.inTurn(
+          FakeApi.status(429, "TooManyRequests", "slow down", {}, { "retry-after": "0" }),
+          FakeApi.json(object),
+        ),
+      )
+      assert.deepStrictEqual(yield* kubernetes.get(Kinds.ConfigMap, ref), Option.some(object))
+    }),
+  )
+})
+
+describe("no answer", () => {
+  it.effect("within 30 s is an error, and the connection is dropped", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(FakeApi.hang)
+      const asking = yield* Effect.forkChild(Effect.flip(kubernetes.get(Kinds.ConfigMap, ref)))
+      yield* api.arrived(1)
+      yield* TestClock.adjust("29 seconds")
+      assert.isUndefined(asking.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(yield* Fiber.join(asking), {
+        code: 0,
+        reason: "Transport",
+        message: "no answer within 30s",
+      })
+      yield* api.deserted
+    }),
+  )
+
+  it.effect("because nobody waits any more drops the connection", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(FakeApi.hang)
+      const asking = yield* Effect.forkChild(kubernetes.get(Kinds.ConfigMap, ref))
+      yield* api.arrived(1)
+      yield* Fiber.interrupt(asking)
+      yield* api.deserted
+    }),
+  )
+
+  it.effect("from a connection that is reset or refused is an error of the transport", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(FakeApi.reset)
+      assert.deepInclude(yield* Effect.flip(kubernetes.get(Kinds.ConfigMap, ref)), {
+        code: 0,
+        reason: "Transport",
+      })
+      const nowhere = yield* clientOf(FakeApi.kubeconfig("http://127.0.0.1:1"))
+      assert.deepInclude(yield* Effect.flip(nowhere.raw("/readyz")), { code: 0, reason: "Transport" })
+    }),
+  )
+})
+
+describe("a token file", () => {
+  const withTokenFile = Effect.gen(function* () {
+    const api = yield* FakeApi.makeFakeApi()
+    const file = join(mkdtempSync(join(tmpdir(), "token-")), "token")
+    writeFileSync(file, "first\n", { mode: 0o600 })
+    // How a pod's service account is loaded.
+    const user = { "auth-provider": { name: "tokenFile", config: { tokenFile: file } } }
+    const kubernetes = yield* clientOf(FakeApi.kubeconfig(api.server, { user }))
+    return { api, kubernetes, rotate: (token: string) => writeFileSync(file, token, { mode: 0o600 }) }
+  })
+
+  const accepting =
+    (token: string): FakeApi.Answer =>
+    (response, request) =>
+      request.headers.authorization === `Bearer ${token}`
+        ? FakeApi.json(object)(response, request)
+        : FakeApi.status(401, "Unauthorized", "Unauthorized")(response, request)
+
+  it.effect("is read again at once when its token is refused", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes, rotate } = yield* withTokenFile
+      api.answer(accepting("first"))
+      yield* kubernetes.get(Kinds.ConfigMap, ref)
+      rotate("second\n")
+      api.answer(accepting("second"))
+      assert.deepStrictEqual(yield* kubernetes.get(Kinds.ConfigMap, ref), Option.some(object))
+      assert.strictEqual(api.requests.length, 3)
+    }),
+  )
+
+  it.effect("is read again once only", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* withTokenFile
+      api.answer(accepting("another"))
+      const error = yield* Effect.flip(kubernetes.get(Kinds.ConfigMap, ref))
+      assert.deepInclude(error, { code: 401, reason: "Unauthorized" })
+      assert.strictEqual(api.requests.length, 2)
+    }),
+  )
+})
+
+describe("a list-watch on a socket", () => {
+  const list = FakeApi.json({ metadata: { resourceVersion: "1" }, items: [] })
+
+  it.effect("reads events whose bytes come in pieces, and closes its connection when interrupted", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      const event = Buffer.from(line("ADDED", configMap("a", "2", { text: "grüße 🧊" })))
+      const inside = event.indexOf(Buffer.from("🧊")) + 2
+      api.answer(
+        FakeApi.inTurn(list, (response, request) =>
+          FakeApi.stream(event.subarray(0, inside), event.subarray(inside))(response, request),
+        ),
+      )
+      const events = yield* kubernetes
+        .listWatch(Kinds.ConfigMap, { namespace: "ns" })
+        .pipe(Stream.take(2), Stream.runCollect)
+      assert.deepStrictEqual(events, [
+        { _tag: "Snapshot", objects: [] },
+        { _tag: "Upserted", object: configMap("a", "2", { text: "grüße 🧊" }) },
+      ])
+      yield* api.deserted
+      assert.deepStrictEqual(
+        api.requests.map((request) => request.url.searchParams.get("watch")),
+        [null, "1"],
+      )
+    }),
+  )
+
+  it.live("comes back after a reset", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(FakeApi.inTurn(list, FakeApi.reset, FakeApi.stream(line("ADDED", configMap("a", "2")))))
+      const events = yield* kubernetes.listWatch(Kinds.ConfigMap).pipe(Stream.take(2), Stream.runCollect)
+      assert.deepStrictEqual(
+        events.map((event) => event._tag),
+        ["Snapshot", "Upserted"],
+      )
+      assert.strictEqual(api.requests[2]?.url.searchParams.get("resourceVersion"), "1")
+    }).pipe(chance(0)),
+  )
+})
+
+describe("another cluster", () => {
+  const base64 = (name: string) => Buffer.from(FakeApi.pem(name)).toString("base64")
+  const trusted = { "certificate-authority-data": base64("ca.crt") }
+  const certificate = {
+    "client-certificate-data": base64("client.crt"),
+    "client-key-data": base64("client.key"),
+  }
+
+  const tls = Effect.gen(function* () {
+    const api = yield* FakeApi.makeFakeApi({ tls: true })
+    api.answer((response) => response.writeHead(200).end("ok"))
+    const { connect } = yield* clientOf(FakeApi.kubeconfig("http://127.0.0.1:1"))
+    const ask = (login: FakeApi.Login) =>
+      Effect.flatMap(connect(Redacted.make(FakeApi.kubeconfig(api.server, login))), (it) => it.raw("/readyz"))
+    return { api, connect, ask }
+  })
+
+  it.effect("is asked with its own CA and our client certificate", () =>
+    Effect.gen(function* () {
+      const { api, ask } = yield* tls
+      assert.strictEqual(yield* ask({ cluster: trusted, user: certificate }), "ok")
+      assert.strictEqual(api.requests[0]?.client, "client")
+    }),
+  )
+
+  it.effect("is asked under the name that its certificate must have", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* tls
+      assert.strictEqual(yield* ask({ cluster: { ...trusted, "tls-server-name": "api.test" } }), "ok")
+      const error = yield* Effect.flip(ask({ cluster: { ...trusted, "tls-server-name": "other.test" } }))
+      assert.deepInclude(error, { code: 0, reason: "Transport" })
+      assert.include(error.message, "altnames")
+    }),
+  )
+
+  it.effect("is not asked when its certificate is of an unknown CA", () =>
+    Effect.gen(function* () {
+      const { api, ask } = yield* tls
+      assert.deepInclude(yield* Effect.flip(ask({})), { code: 0, reason: "Transport" })
+      assert.deepStrictEqual(api.requests, [])
+    }),
+  )
+
+  it.effect("is left when the scope closes", () =>
+    Effect.gen(function* () {
+      const { api, ask } = yield* tls
+      yield* Effect.scoped(ask({ cluster: trusted }))
+      yield* api.deserted
+    }),
+  )
+
+  it.effect("is given up after the time that the caller sets", () =>
+    Effect.gen(function* () {
+      const { api, connect } = yield* tls
+      api.answer(FakeApi.hang)
+      const text = Redacted.make(FakeApi.kubeconfig(api.server, { cluster: trusted }))
+      const client = yield* connect(text, { timeout: 3000 })
+      const asking = yield* Effect.forkChild(Effect.flip(client.raw("/readyz")))
+      yield* api.arrived(1)
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual((yield* Fiber.join(asking)).message, "no answer within 3s")
+    }),
+  )
+
+  for (const [name, login] of [
+    ["runs a program", { user: { exec: { command: "/bin/true" } } }],
+    ["asks for an auth provider", { user: { "auth-provider": { name: "tokenFile", config: {} } } }],
+    ["reads a token from a file", { user: { "token-file": "/etc/hostname" } }],
+    ["reads a certificate from a file", { user: { "client-certificate": "/a", "client-key": "/b" } }],
+    ["reads a CA from a file", { cluster: { "certificate-authority": "/a" } }],
+    ["acts as someone else", { user: { token: "t", as: "someone" } }],
+  ] as const) {
+    it.effect(`is refused when its kubeconfig ${name}`, () =>
+      Effect.gen(function* () {
+        const { api, ask } = yield* tls
+        const error = yield* Effect.flip(ask(login))
+        assert.strictEqual(error.request, "read credentials")
+        assert.deepStrictEqual(api.requests, [])
+      }),
+    )
+  }
+
+  it.effect("is refused when its kubeconfig is none, without repeating it", () =>
+    Effect.gen(function* () {
+      const { connect } = yield* tls
+      for (const text of ["hunter2: [", "hunter2", ""]) {
+        const error = yield* Effect.flip(connect(Redacted.make(text)))
+        assert.notInclude(JSON.stringify(error), "hunter2")
+      }
+    }),
+  )
+})
