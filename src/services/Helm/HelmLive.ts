@@ -81,7 +81,7 @@ const make = Effect.fn("Helm.make")(function* (options: HelmOptions) {
       }),
     )
     if (Option.isNone(result.exitCode)) {
-      return yield* failure(`helm was ended by a signal: ${firstCause(result.stderr)}`)
+      return yield* failure(`helm was ended by a signal ${firstCause(result.stderr)}`.trimEnd())
     }
     if (result.exitCode.value !== 0) return yield* failure(firstCause(result.stderr), result.exitCode)
     return result.stdout
