@@ -47,8 +47,11 @@ const Node: Schema.Codec<StructuralSchema> = Schema.suspend(() =>
   }),
 )
 
-// What has no structural form (a union, a reference, `uniqueItems`) is refused here instead of being lost.
-const decodeNode = Schema.decodeUnknownSync(Node, { errors: "all", onExcessProperty: "error" })
+/** Refuses every keyword but those above: what has no structural form (a union, a map) must not be lost in silence. */
+export const decodeStructuralSchema = Schema.decodeUnknownSync(Node, {
+  errors: "all",
+  onExcessProperty: "error",
+})
 
 /** Checks that cannot stand beside the type come as `allOf`: a structural schema wants them at the top. */
 const flatten = (node: Readonly<Record<string, unknown>>): Record<string, unknown> => {
@@ -65,24 +68,20 @@ const flatten = (node: Readonly<Record<string, unknown>>): Record<string, unknow
 
 const restructure = (node: unknown): unknown => {
   if (!Predicate.isObject(node)) return node
-  // `additionalProperties` is what the decoder tolerates; the API server prunes or refuses unknown fields instead.
-  const { additionalProperties: _, properties, items, ...rest } = flatten({ ...node })
-  return {
-    ...rest,
-    ...(items === undefined ? {} : { items: restructure(items) }),
-    ...(Predicate.isObject(properties)
-      ? {
-          properties: Object.fromEntries(
-            Object.entries(properties).map(([name, value]) => [name, restructure(value)]),
-          ),
-        }
-      : {}),
+  const { properties, items, ...rest } = flatten({ ...node })
+  if (Predicate.isObject(properties)) {
+    // Unknown fields: the decoder tolerates them, the API server prunes or refuses them by itself.
+    delete rest.additionalProperties
+    rest.properties = Object.fromEntries(
+      Object.entries(properties).map(([name, value]) => [name, restructure(value)]),
+    )
   }
+  return items === undefined ? rest : { ...rest, items: restructure(items) }
 }
 
 /** The structural form of a schema's encoded side. Throws when it has none: that is a mistake in the schema. */
 export const structuralSchema = (schema: Schema.Constraint): StructuralSchema =>
-  decodeNode(
+  decodeStructuralSchema(
     restructure(
       Schema.toJsonSchemaDocument(schema, {
         referencePolicy: () => undefined,
