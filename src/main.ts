@@ -1,2 +1,189 @@
 // Flags -> config -> layers -> run. Composition only.
-export {}
+import { randomUUID } from "node:crypto"
+import { hostname } from "node:os"
+import { fileURLToPath } from "node:url"
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import {
+  Cause,
+  Config,
+  Console,
+  Data,
+  Effect,
+  Exit,
+  FileSystem,
+  Layer,
+  Option,
+  Ref,
+  Runtime,
+  Schema,
+} from "effect"
+import { Command } from "effect/cli"
+import { runInstances } from "./actors/instance/Instances.ts"
+import { InstallPermits } from "./actors/instance/install/InstallPermits.ts"
+import { Settings } from "./actors/instance/Settings.ts"
+import { Protection } from "./actors/instance/target/Protection.ts"
+import { ViewsLive } from "./actors/instance/ViewsLive.ts"
+import { pinnedTenantHostImage, ReleaseJson } from "./schema/Release.ts"
+import * as EventsLive from "./services/Events/EventsLive.ts"
+import { checkFlags, type Flags, flags, parseAddress } from "./services/Flags/Flags.ts"
+import { healthLayer, metricsLayer, Ready } from "./services/Health/Health.ts"
+import { HelmLive } from "./services/Helm/HelmLive.ts"
+import * as KubernetesLive from "./services/Kubernetes/KubernetesLive.ts"
+import { podIsAlive } from "./services/Kubernetes/PodLiveness.ts"
+import { findProgram } from "./services/Process/Programs.ts"
+import { PulumiLive } from "./services/Pulumi/PulumiLive.ts"
+import { StateStoreLive } from "./services/StateStore/StateStoreLive.ts"
+import { logLayer, traceLayer } from "./services/Telemetry/Telemetry.ts"
+
+/** Beside the bundle in the image; in the repository when the sources run as they are. */
+const assets = (() => {
+  const here = fileURLToPath(new URL(".", import.meta.url))
+  const bundled = import.meta.url.endsWith(".mjs")
+  const root = bundled ? here : fileURLToPath(new URL("..", import.meta.url))
+  return {
+    release: `${root}release.json`,
+    chart: `${root}charts/vcluster`,
+    runner: bundled ? `${here}runner.mjs` : `${here}services/Pulumi/runner/main.ts`,
+    wrapper: bundled ? `${here}wrapper/index.js` : `${here}services/Pulumi/wrapper/index.js`,
+  }
+})()
+
+const pod = Config.all({
+  name: Config.withDefault(Config.String("POD_NAME"), hostname()),
+  uid: Config.withDefault(Config.String("POD_UID"), "outside"),
+  namespace: Config.option(Config.String("POD_NAMESPACE")),
+  image: Config.option(Config.String("OPERATOR_IMAGE")),
+  kubeconfig: Config.option(Config.String("KUBECONFIG")),
+})
+
+class StartError extends Data.TaggedError("StartError")<{ readonly message: string }> {}
+
+const need = (value: Option.Option<string>, problem: string) =>
+  Effect.mapError(Effect.fromOption(value), () => new StartError({ message: problem }))
+
+const start = Effect.fnUntraced(function* (given: Flags) {
+  yield* checkFlags(given).pipe(Effect.mapError((message) => new StartError({ message })))
+  const env = yield* pod
+  const fs = yield* FileSystem.FileSystem
+  const release = yield* fs
+    .readFileString(assets.release)
+    .pipe(Effect.flatMap(Schema.decodeEffect(ReleaseJson)))
+  const operatorNamespace = yield* need(
+    Option.orElse(given.operatorNamespace, () => env.namespace),
+    "--operator-namespace is needed outside a cluster (POD_NAMESPACE is not set)",
+  )
+  const operatorImage = yield* need(
+    Option.orElse(given.operatorImage, () => env.image),
+    "--operator-image is needed outside a cluster (OPERATOR_IMAGE is not set)",
+  )
+  const [helm, pulumi, npm] = yield* Effect.all([
+    findProgram("helm"),
+    findProgram("pulumi"),
+    findProgram("npm"),
+  ])
+
+  const settings = Layer.succeed(Settings, {
+    storageRootBase: given.storageRootBase,
+    installTimeout: given.installTimeout,
+    repairInterval: given.repairInterval,
+    targetPoll: given.targetPoll,
+    maxConcurrentInstalls: given.maxConcurrentInstalls,
+    cleanupNamespace: Option.getOrElse(given.cleanupNamespace, () => operatorNamespace),
+    operatorNamespace,
+    operatorImage,
+    defaultTenantHostImage: Option.orElse(given.defaultTenantHostImage, () => pinnedTenantHostImage(release)),
+    images: {
+      vcluster: given.vclusterImage,
+      kubernetes: given.vclusterKubernetesImage,
+      registry: given.imageRegistry,
+    },
+  })
+  const chart = Option.match(given.vclusterChart, {
+    onNone: () => ({ path: assets.chart, digest: Option.some(release.vcluster.chartDigest) }),
+    onSome: (path) => ({ path, digest: given.vclusterChartDigest }),
+  })
+  const services = Layer.mergeAll(
+    HelmLive.layer({
+      helm,
+      chart,
+      ...Option.match(env.kubeconfig, { onNone: () => ({}), onSome: (kubeconfig) => ({ kubeconfig }) }),
+    }),
+    EventsLive.layer({ reportingInstance: env.name }),
+    InstallPermits.layer,
+    ViewsLive.layer.pipe(Layer.provideMerge(Protection.layer)),
+    Layer.unwrap(
+      Effect.map(podIsAlive(operatorNamespace), (isPodAlive) =>
+        PulumiLive.layer({
+          nodePath: process.execPath,
+          runnerPath: assets.runner,
+          wrapperPath: assets.wrapper,
+          pulumiPath: pulumi,
+          npmPath: npm,
+          helmPath: helm,
+          passphraseFile: given.passphraseFile,
+          ...Option.match(given.npmRegistry, { onNone: () => ({}), onSome: (registry) => ({ registry }) }),
+          ...Option.match(given.npmrc, { onNone: () => ({}), onSome: (npmrc) => ({ npmrc }) }),
+          pluginDirectories: ["/opt/pulumi/plugins"],
+          tmpDir: "/tmp/platform-operator",
+          memoryDir: "/run/platform-operator",
+          identity: {
+            podUID: env.uid,
+            podName: env.name,
+            incarnation: randomUUID(),
+            hostname: hostname(),
+          },
+          isPodAlive,
+        }),
+      ),
+    ),
+  ).pipe(
+    Layer.provideMerge(StateStoreLive.layer({ stateDir: given.stateDir })),
+    Layer.provideMerge(settings),
+    Layer.provideMerge(KubernetesLive.layer),
+  )
+  const serving = Layer.merge(
+    healthLayer(parseAddress(given.healthAddress)),
+    metricsLayer(parseAddress(given.metricsAddress)),
+  )
+  const telemetry = Layer.merge(traceLayer(release.operatorVersion), logLayer(given.logLevel))
+  const operator = Effect.gen(function* () {
+    const ready = yield* Ready
+    yield* Effect.addFinalizer(() => Ref.set(ready, false))
+    yield* Effect.logInfo("platform operator starting").pipe(
+      Effect.annotateLogs({ version: release.operatorVersion, stateDir: given.stateDir }),
+    )
+    return yield* runInstances(Ref.set(ready, true))
+  })
+  return yield* Effect.scoped(operator).pipe(
+    Effect.provide(
+      serving.pipe(
+        Layer.provideMerge(services),
+        Layer.provideMerge(Ready.layer),
+        Layer.provideMerge(telemetry),
+      ),
+    ),
+  )
+})
+
+/** SIGTERM is the ordinary end: everything has been stopped in order. */
+const teardown: Runtime.Teardown = (exit, onExit) =>
+  Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+    ? onExit(0)
+    : Runtime.defaultTeardown(exit, onExit)
+
+const command = Command.make("platform-operator", flags, start).pipe(
+  Command.withDescription(
+    "Turns PlatformInstances into running, isolated copies of the di-framework platform",
+  ),
+)
+
+Command.run(command, { version: "6.0.22" }).pipe(
+  Effect.catchTag("StartError", ({ message }) =>
+    Effect.andThen(
+      Console.error(`platform-operator: ${message}`),
+      Effect.sync(() => process.exit(1)),
+    ),
+  ),
+  Effect.provide(NodeServices.layer),
+  NodeRuntime.runMain({ teardown }),
+)
