@@ -1,0 +1,38 @@
+# The platform operator's image. Its build context is not the repository but what tools/image assembles: programs built
+# elsewhere, the bundled entry points, the vCluster chart. Any builder will do:
+#
+#   tools/image context DIR && docker build -f Dockerfile DIR
+#
+# Layers go from what rarely changes to what always does.
+ARG BASE_IMAGE=debian:bookworm-slim
+FROM ${BASE_IMAGE}
+
+# tini is process 1: it reaps what a killed child leaves behind and passes signals to the operator alone.
+RUN if ! [ -x /usr/bin/tini ] || ! [ -e /etc/ssl/certs/ca-certificates.crt ]; then \
+      apt-get update && apt-get install -y --no-install-recommends tini ca-certificates && rm -rf /var/lib/apt/lists/*; \
+    fi \
+    && echo 'platform-operator:x:1000:1000::/home/platform-operator:/usr/sbin/nologin' >> /etc/passwd \
+    && echo 'platform-operator:x:1000:' >> /etc/group \
+    && install -d -o 1000 -g 1000 /home/platform-operator /var/lib/platform-operator /run/platform-operator
+
+# /usr/local: node, npm, helm, pulumi. /opt/pulumi/plugins: the Kubernetes provider of the newest platform.
+COPY programs/ /
+
+# /opt/platform-operator: main.mjs, runner.mjs, cleanup.mjs, wrapper/, charts/vcluster/, release.json.
+COPY operator/ /
+
+ARG VERSION=0.0.0
+LABEL org.opencontainers.image.title="platform-operator" \
+      org.opencontainers.image.description="Turns a PlatformInstance into a running, isolated copy of the di-framework platform" \
+      org.opencontainers.image.source="https://github.com/di-framework/platform" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}"
+
+ENV NODE_ENV=production \
+    USER=platform-operator \
+    HOME=/home/platform-operator
+WORKDIR /opt/platform-operator
+USER 1000:1000
+# 8080 metrics, 8081 health.
+EXPOSE 8080 8081
+ENTRYPOINT ["/usr/bin/tini", "--", "node", "--enable-source-maps", "/opt/platform-operator/main.mjs"]
