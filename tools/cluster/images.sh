@@ -38,6 +38,7 @@ place() { # ROOT ENTRY
 
 # Prints the archives of all images, one a line. The busybox of Debian is static, so it runs in an empty image.
 make_images() { # PROGRAMS
+  rm -rf "$cache/images"/.making-??????
   local p=$1 applet busybox=() path='"Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]'
   for applet in $(/bin/busybox --list); do [ "$applet" = busybox ] || busybox+=("/bin/$applet->/bin/busybox"); done
   archive registry.k8s.io/pause:3.10 '{"Entrypoint":["/bin/busybox","sleep","2147483647"]}' /bin/busybox=/bin/busybox

@@ -85,7 +85,7 @@ control_plane() {
     --requestheader-group-headers=X-Remote-Group --requestheader-extra-headers-prefix=X-Remote-Extra- \
     --proxy-client-cert-file=$pki/front-proxy.crt --proxy-client-key-file=$pki/front-proxy.key \
     --service-account-issuer=https://kubernetes.default.svc --service-account-key-file=$pki/sa.pub --service-account-signing-key-file=$pki/sa.key
-  supervise api-door socat UNIX-LISTEN:/run/api.sock,fork,unlink-early,mode=600 TCP:127.0.0.1:6443
+  supervise api-door socat UNIX-LISTEN:/run/api.sock,fork,backlog=128,unlink-early,mode=600 TCP:127.0.0.1:6443
 }
 
 await_api() {
@@ -112,7 +112,7 @@ case $stage in
   outside)
     mounts
     control_groups
-    supervise outside-door socat "TCP-LISTEN:$port,bind=127.0.0.1,fork,reuseaddr" UNIX-CONNECT:/run/api.sock
+    supervise outside-door socat "TCP-LISTEN:$port,bind=127.0.0.1,fork,reuseaddr,backlog=128" UNIX-CONNECT:/run/api.sock
     exec unshare --net -- bash "$self" "$state" "$programs" "$port" "$cgroup" inside
     ;;
   inside)

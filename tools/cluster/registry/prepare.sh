@@ -12,10 +12,6 @@ fixture_folders() {
 }
 content_of() { (cd "$1" && find . -name node_modules -prune -o -type f -print0 | sort -z | xargs -0 sha256sum); }
 
-registry_server() { # CONFIG ADDRESS
-  "$node" "$registry/server/node_modules/verdaccio/bin/verdaccio" --config "$1" --listen "$2"
-}
-
 install_registry() {
   local key; key=$(cat "$here/registry/package-lock.json" "$here/registry/package.json" | sha256sum | cut -c1-12)
   [ "$(cat "$registry/server/.key" 2> /dev/null)" != "$key" ] || return 0
@@ -23,7 +19,7 @@ install_registry() {
   rm -rf "$registry/server"
   mkdir -p "$registry/server"
   cp "$here"/registry/package*.json "$registry/server/"
-  (cd "$registry/server" && npm ci --ignore-scripts --no-audit --no-fund > npm.log 2>&1) || die "npm could not install it; see $registry/server/npm.log"
+  (cd "$registry/server" && npm ci --ignore-scripts --no-audit --no-fund > npm.log 2>&1 8>&-) || die "npm could not install it; see $registry/server/npm.log"
   echo "$key" > "$registry/server/.key"
 }
 
@@ -40,19 +36,22 @@ prepare_registry() {
   sed -e "s|^storage:.*|storage: $registry/storage|" -e "s|^  \"\*\*\":.*|  \"@di-framework/*\": { access: \$all, publish: \$all }\n  \"**\": { access: \$all, proxy: outside }|" \
     "$registry/config.yaml" > "$registry/filling/config.yaml"
   printf 'uplinks: { outside: { url: "%s", timeout: 60s, maxage: 60m, max_fails: 10 } }\n' "$uplink" >> "$registry/filling/config.yaml"
-  port=$(free_port)
-  registry_server "$registry/filling/config.yaml" "127.0.0.1:$port" > "$registry/filling.log" 2>&1 8>&- &
+  port=$(free_port 24873) || die "ports 24873 to 24972 are all taken"
+  # It must not outlive up, however that ends.
+  (exec setpriv --pdeathsig KILL "$binaries/node" "$registry/server/node_modules/verdaccio/bin/verdaccio" \
+    --config "$registry/filling/config.yaml" --listen "127.0.0.1:$port" > "$registry/filling.log" 2>&1 6<&- 8>&-) &
   pid=$!
-  # shellcheck disable=SC2064
-  trap "kill $pid 2> /dev/null || true" EXIT
-  fill "http://127.0.0.1:$port/" "$pid" || die "the npm registry could not be filled; see $registry/filling.log"
-  kill "$pid" && wait "$pid" || true
-  trap - EXIT
+  filling=$pid
+  fill "http://127.0.0.1:$port/" "$pid" || die "the npm registry could not be filled: $(grep -m 1 'npm error' "$registry/filling.log" || true); see $registry/filling.log"
+  stop_filling
   rm -rf "$registry/filling"
   echo "$key" > "$registry/filled"
 }
 
-free_port() { local port; for port in $(seq 24873 24972); do [ -n "$(ss -Hltn "sport = :$port")" ] || break; done; echo "$port"; }
+stop_filling() {
+  [ -z "${filling:-}" ] || { kill "$filling" 2> /dev/null && wait "$filling" 2> /dev/null || true; }
+  filling=''
+}
 
 fill() { # URL PID
   local url=$1 folder packages tries=0
@@ -67,8 +66,8 @@ fill() { # URL PID
   mapfile -t packages < "$here/registry/extra-packages"
   install "${packages[*]}" "${packages[@]}" || return 1
   for folder in $(fixture_folders); do
-    "${npm[@]}" publish "$folder" >> "$registry/filling.log" 2>&1 || return 1
-    package=$("$node" -p 'const p = require(process.argv[1]); `${p.name}@${p.version} ${JSON.stringify(p.dependencies)}`' "$folder/package.json")
+    "${npm[@]}" publish "$folder" >> "$registry/filling.log" 2>&1 8>&- || return 1
+    package=$("$binaries/node" -p 'const p = require(process.argv[1]); `${p.name}@${p.version} ${JSON.stringify(p.dependencies)}`' "$folder/package.json")
     install "$package" "${package%% *}" || return 1
   done
 }
@@ -80,6 +79,6 @@ install() { # KEY PACKAGES...; `npm` as set by fill
   rm -rf "$registry/filling/project"
   mkdir -p "$registry/filling/project"
   echo '{"private":true}' > "$registry/filling/project/package.json"
-  (cd "$registry/filling/project" && "${npm[@]}" install "$@" >> "$registry/filling.log" 2>&1) || return 1
+  (cd "$registry/filling/project" && "${npm[@]}" install "$@" >> "$registry/filling.log" 2>&1 8>&-) || return 1
   echo "$key" >> "$registry/installed"
 }
