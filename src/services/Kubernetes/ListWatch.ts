@@ -32,6 +32,11 @@ const nameOf = (kind: ResourceKind, { namespace, labelSelector, fieldSelector }:
 const jitter = (upTo: Duration.Duration): Effect.Effect<Duration.Duration> =>
   Effect.map(Random.next, (chance) => Duration.times(upTo, chance))
 
+interface Complaints {
+  readonly refused: (failure: ApiFailure, wait: Duration.Duration) => Effect.Effect<void>
+  readonly works: Effect.Effect<void>
+}
+
 interface Machine {
   readonly transport: WatchTransport
   readonly kind: ResourceKind
@@ -39,6 +44,7 @@ interface Machine {
   readonly known: KnownObjects
   readonly backoff: Backoff
   readonly report: WatchReporter
+  readonly complaints: Complaints
   readonly emit: (event: WatchEvent) => Effect.Effect<void>
 }
 
@@ -47,29 +53,40 @@ const stateOf = ({ error: { code } }: ApiFailure) => {
   return code === 404 ? "NotServed" : "BackingOff"
 }
 
+/** Warns of each failure once, not at each attempt, until it works again. */
+const makeComplaints = (kind: ResourceKind): Complaints => {
+  let last: string | undefined
+  return {
+    refused: ({ error: { code, reason, message } }, wait) =>
+      Effect.suspend(() => {
+        const news = `${code} ${reason}` !== last
+        last = `${code} ${reason}`
+        return (news ? Effect.logWarning("list-watch refused") : Effect.logDebug("list-watch refused")).pipe(
+          Effect.annotateLogs({
+            resource: resourceName(kind),
+            code,
+            reason,
+            error: message,
+            waitMillis: Math.round(Duration.toMillis(wait)),
+          }),
+        )
+      }),
+    works: Effect.sync(() => {
+      last = undefined
+    }),
+  }
+}
+
 /** Waits as long as the server asks, else as the back-off says. */
-const pause = Effect.fnUntraced(function* (
-  { backoff, report, kind }: Machine,
-  failure: ApiFailure | undefined,
-) {
-  const own = yield* backoff.failed
+const pause = Effect.fnUntraced(function* (machine: Machine, failure: ApiFailure | undefined) {
+  const own = yield* machine.backoff.failed
   const asked = failure === undefined ? Option.none() : failure.retryAfter
   const wait = Option.match(asked, {
     onNone: () => own,
     onSome: (least) => Duration.sum(Duration.min(least, LONGEST_ASKED), Duration.min(own, RECONNECT_JITTER)),
   })
-  yield* report({ state: failure === undefined ? "BackingOff" : stateOf(failure) })
-  if (failure !== undefined) {
-    yield* Effect.logWarning("list-watch refused").pipe(
-      Effect.annotateLogs({
-        resource: resourceName(kind),
-        code: failure.error.code,
-        reason: failure.error.reason,
-        error: failure.error.message,
-        waitMillis: Math.round(Duration.toMillis(wait)),
-      }),
-    )
-  }
+  yield* machine.report({ state: failure === undefined ? "BackingOff" : stateOf(failure) })
+  if (failure !== undefined) yield* machine.complaints.refused(failure, wait)
   yield* Effect.sleep(wait)
 })
 
@@ -103,6 +120,7 @@ const afterWatch = Effect.fnUntraced(function* (
     // A server whose list leads straight back to a version it no longer has is asked for its newest.
     from: again ? { _tag: "Newest" } : { _tag: "NotOlderThan", version },
   }
+  if (end._tag !== "Refused") yield* machine.complaints.works
   switch (end._tag) {
     case "Closed": {
       const failed = !end.lively && Duration.isLessThan(end.lasted, SHORTEST)
@@ -177,6 +195,7 @@ export const listWatch = (
           options,
           known: makeKnownObjects(),
           backoff: yield* makeBackoff,
+          complaints: makeComplaints(kind),
           report: yield* registry.register(nameOf(kind, options)),
           emit: (event) => Queue.offer(queue, event),
         })

@@ -343,6 +343,27 @@ describe("a server in trouble", () => {
     }),
   )
 
+  it.effect("is complained about once, and again when it has worked meanwhile", () =>
+    Effect.gen(function* () {
+      const { first, connection, refuseWatch } = yield* watching()
+      const warnings = Effect.map(
+        TestConsole.logLines,
+        (lines) => JSON.stringify(lines).split("refused").length - 1,
+      )
+      yield* refuseWatch(...Array.from({ length: 5 }, () => Effect.fail(failure(403, "Forbidden"))))
+      yield* first.fail(failure(403, "Forbidden"))
+      yield* TestClock.adjust("2 minutes")
+      const second = yield* connection
+      assert.strictEqual(yield* warnings, 1)
+      yield* second.send(bookmark("eta"))
+      yield* second.end
+      yield* TestClock.adjust("1 second")
+      yield* Effect.flatMap(connection, (third) => third.fail(failure(403, "Forbidden")))
+      yield* settle
+      assert.strictEqual(yield* warnings, 2)
+    }),
+  )
+
   it.effect("keeps the list waiting as well, and nothing is told until it comes", () =>
     Effect.gen(function* () {
       const machine = yield* start()
