@@ -1,5 +1,6 @@
 // npm as a child: installs one exact version of the platform package into an empty folder. Install scripts
 // never run (the Kubernetes provider's package has one that downloads a plugin).
+import path from "node:path"
 import { Effect, FileSystem, Option } from "effect"
 import { runChild } from "../Process/Child.ts"
 import { baseEnvironment } from "./Environment.ts"
@@ -66,6 +67,7 @@ export const npmInstall = Effect.fn("Npm.install")(function* (
   yield* fs
     .makeDirectory(home, { recursive: true })
     .pipe(Effect.mapError((error) => fetchError(version, `No temporary space for npm: ${error.message}`)))
+  const env = baseEnvironment(process.env, home)
   const args = [
     "install",
     "--ignore-scripts",
@@ -73,12 +75,13 @@ export const npmInstall = Effect.fn("Npm.install")(function* (
     "--no-audit",
     "--no-fund",
     "--no-update-notifier",
-    "--prefer-offline",
     "--loglevel=error",
     `--cache=${home}/cache`,
-    "--globalconfig=/dev/null",
-    `--userconfig=${options.npmrc ?? "/dev/null"}`,
+    // Files that are not there: nothing of the machine's own npm settings. npm refuses one path for both.
+    `--globalconfig=${home}/no-global-npmrc`,
+    `--userconfig=${options.npmrc ?? `${home}/no-user-npmrc`}`,
     "--fetch-retries=2",
+    "--fetch-retry-factor=2",
     "--fetch-retry-mintimeout=1000",
     "--fetch-retry-maxtimeout=10000",
     "--fetch-timeout=60000",
@@ -88,7 +91,8 @@ export const npmInstall = Effect.fn("Npm.install")(function* (
     command: options.npmPath,
     args,
     cwd: directory,
-    env: baseEnvironment(process.env, home),
+    // npm is a script of whichever node comes first.
+    env: { ...env, PATH: `${path.dirname(options.nodePath)}:${env.PATH ?? ""}` },
     grace: "5 seconds",
   }).pipe(
     Effect.mapError((error) => fetchError(version, error.message)),

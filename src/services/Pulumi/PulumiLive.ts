@@ -1,6 +1,6 @@
 // The live layer: composition only. Packages are fetched by fibers of the layer, so that an operation that is
 // cut off does not end a fetch that others wait for.
-import { Effect, Fiber, FiberMap, FileSystem, Layer } from "effect"
+import { Deferred, Effect, FileSystem, Layer } from "effect"
 import type { ChildProcessSpawner } from "effect/process"
 import { formatKey } from "../../schema/InstanceKey.ts"
 import { StateStore } from "../StateStore/StateStore.ts"
@@ -20,7 +20,8 @@ const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
   const packages = yield* makePackageStore(store.packagesDir, options)
   const plugins = yield* makePluginStore(store.pluginsDir, options)
 
-  const fetches = yield* FiberMap.make<string, PlatformPackage, PulumiError>()
+  const scope = yield* Effect.scope
+  const fetches = new Map<string, Deferred.Deferred<PlatformPackage, PulumiError>>()
   const fetchOnce = Effect.fnUntraced(function* (version: string) {
     const platform = yield* packages.fetch(version)
     yield* plugins.fetch(platform)
@@ -29,15 +30,23 @@ const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
   const running = new Set<string>()
 
   return Pulumi.of({
-    fetch: Effect.fn("Pulumi.fetch")(function* (version: string) {
-      const fiber = yield* FiberMap.run(
-        fetches,
-        version,
-        fetchOnce(version).pipe(Effect.provideContext(context)),
-        { onlyIfMissing: true },
-      )
-      return yield* Fiber.join(fiber)
-    }),
+    fetch: Effect.fn("Pulumi.fetch")((version: string) =>
+      Effect.suspend(() => {
+        const running = fetches.get(version)
+        if (running !== undefined) return Deferred.await(running)
+        const result = Deferred.makeUnsafe<PlatformPackage, PulumiError>()
+        fetches.set(version, result)
+        return fetchOnce(version).pipe(
+          Effect.onExit((exit) => {
+            fetches.delete(version)
+            return Deferred.done(result, exit)
+          }),
+          Effect.provideContext(context),
+          Effect.forkIn(scope),
+          Effect.andThen(Deferred.await(result)),
+        )
+      }),
+    ),
     run: (request, onProgress) => {
       const key = formatKey(request.key)
       const take = Effect.suspend(() =>

@@ -1,0 +1,221 @@
+// The package store with the real npm, against a registry on loopback.
+import { NodeServices } from "@effect/platform-node"
+import { assert, it } from "@effect/vitest"
+import { Effect, FileSystem, Layer } from "effect"
+import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
+import { Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
+import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
+import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
+import { optionsIn, temporary } from "./harness.ts"
+import { makeRegistry, type PackageSource } from "./registry.ts"
+
+const provider: PackageSource = {
+  name: "@pulumi/kubernetes",
+  version: "4.25.0",
+  files: { "index.js": "" },
+  manifest: {
+    pulumi: { resource: true, name: "kubernetes", version: "4.25.0" },
+    scripts: { install: "touch /tmp/platform-operator-install-script-ran && exit 1" },
+  },
+}
+const platform = (files: Readonly<Record<string, string>>, version = "6.0.22"): PackageSource => ({
+  name: "@di-framework/platform",
+  version,
+  files,
+  manifest: { dependencies: { "@pulumi/kubernetes": "4.25.0" } },
+})
+const approving = platform({
+  "index.js": 'console.log("loaded"); exports.approvedTenantHostImages = ["wash@sha256:1"]',
+})
+
+const scene = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const root = yield* temporary
+  const plugin = `${root}/plugins/resource-kubernetes-v4.25.0`
+  yield* fs.makeDirectory(plugin, { recursive: true })
+  yield* fs.writeFileString(`${plugin}/pulumi-resource-kubernetes`, "")
+  yield* fs.makeDirectory(`${root}/state`)
+  return root
+})
+
+const withPulumi = <A, E, R>(options: PulumiOptions, root: string, use: Effect.Effect<A, E, R>) =>
+  use.pipe(
+    Effect.provide(
+      PulumiLive.layer(options).pipe(Layer.provide(StateStoreLive.layer({ stateDir: `${root}/state` }))),
+    ),
+  )
+
+it.live(
+  "a version is installed once, whoever asks, and needs no registry afterwards",
+  () =>
+    Effect.gen(function* () {
+      const root = yield* scene
+      const registry = yield* makeRegistry([approving, provider])
+      const options = optionsIn(root, { registry: registry.url })
+      const first = yield* withPulumi(
+        options,
+        root,
+        Effect.gen(function* () {
+          const pulumi = yield* Pulumi
+          const all = yield* Effect.forEach([1, 2, 3], () => pulumi.fetch("6.0.22"), {
+            concurrency: "unbounded",
+          })
+          assert.strictEqual(registry.requests.filter((path) => path === "@di-framework/platform").length, 1)
+          assert.deepStrictEqual(new Set(all.map(({ directory }) => directory)).size, 1)
+          return all[0]
+        }),
+      )
+      assert.deepStrictEqual(first?.approvedHostBuilds, ["wash@sha256:1"])
+
+      registry.refuse = 503
+      const asked = registry.requests.length
+      const again = yield* withPulumi(
+        options,
+        root,
+        Pulumi.use((pulumi) => pulumi.fetch("6.0.22")),
+      )
+      assert.deepStrictEqual(again, first)
+      assert.strictEqual(registry.requests.length, asked)
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+  60_000,
+)
+
+it.live(
+  "what is installed is read-only, exact, ran no install script, and lies in a folder called node_modules",
+  () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const root = yield* scene
+      const registry = yield* makeRegistry([approving, provider])
+      const { directory } = yield* withPulumi(
+        optionsIn(root, { registry: registry.url }),
+        root,
+        Pulumi.use((pulumi) => pulumi.fetch("6.0.22")),
+      )
+      const manifest = yield* fs.readFileString(`${directory}/package.json`)
+      assert.include(manifest, '"@di-framework/platform": "6.0.22"')
+      const { mode } = yield* fs.stat(`${directory}/node_modules/@di-framework/platform/index.js`)
+      assert.strictEqual(mode & 0o222, 0)
+      assert.strictEqual((yield* fs.stat(`${directory}/node_modules`)).mode & 0o222, 0)
+      assert.isFalse(yield* fs.exists("/tmp/platform-operator-install-script-ran"))
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+  60_000,
+)
+
+it.live(
+  "a package that differs from its digest is not used: it is installed again",
+  () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const root = yield* scene
+      const registry = yield* makeRegistry([approving, provider])
+      const options = optionsIn(root, { registry: registry.url })
+      yield* withPulumi(
+        options,
+        root,
+        Effect.gen(function* () {
+          const pulumi = yield* Pulumi
+          const { directory, digest } = yield* pulumi.fetch("6.0.22")
+          const file = `${directory}/node_modules/@di-framework/platform/index.js`
+          yield* fs.chmod(file, 0o600)
+          yield* fs.writeFileString(file, "tampered with")
+          const again = yield* pulumi.fetch("6.0.22")
+          assert.strictEqual(again.digest, digest)
+          assert.notInclude(yield* fs.readFileString(file), "tampered")
+        }),
+      )
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+  60_000,
+)
+
+it.live(
+  "what an earlier operator left half-way is swept, and never taken for a package",
+  () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const root = yield* scene
+      const registry = yield* makeRegistry([approving, provider])
+      const packages = `${root}/state/packages`
+      yield* fs.makeDirectory(`${packages}/.new-zeroth-x/node_modules`, { recursive: true })
+      const { directory } = yield* withPulumi(
+        optionsIn(root, { registry: registry.url }),
+        root,
+        Pulumi.use((pulumi) => pulumi.fetch("6.0.22")),
+      )
+      assert.deepStrictEqual(yield* fs.readDirectory(packages), [directory.slice(packages.length + 1)])
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+  60_000,
+)
+
+it.live(
+  "a version the registry lacks, and a registry that is not there, are told apart",
+  () =>
+    Effect.gen(function* () {
+      const root = yield* scene
+      const registry = yield* makeRegistry([approving, provider])
+      const fetch = (options: Partial<PulumiOptions>) =>
+        withPulumi(optionsIn(root, options), root, Effect.flip(Pulumi.use((pulumi) => pulumi.fetch("1.2.3"))))
+      const missing = yield* fetch({ registry: registry.url })
+      assert.match(
+        missing.message,
+        /^The registry has no @di-framework\/platform 1\.2\.3; correct spec\.version/,
+      )
+      const closed = yield* fetch({ registry: "http://127.0.0.1:1" })
+      assert.match(closed.message, /^The registry does not answer/)
+      registry.refuse = 403
+      const refused = yield* fetch({ registry: registry.url })
+      assert.match(refused.message, /^The registry refuses/)
+      assert.strictEqual(refused.step, "fetch package")
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+  60_000,
+)
+
+it.live(
+  "the approved host builds are the entrypoint's, else the manifest's, else none",
+  () =>
+    Effect.gen(function* () {
+      const root = yield* scene
+      const quiet = platform({ "index.js": "" }, "1.0.0")
+      const listed: PackageSource = {
+        ...platform({ "index.js": "exports.approvedTenantHostImages = 'no list'" }, "2.0.0"),
+        manifest: {
+          dependencies: { "@pulumi/kubernetes": "4.25.0" },
+          diFramework: { approvedTenantHostImages: ["a", "b"] },
+        },
+      }
+      const broken = platform({ "index.js": "throw new Error('bad entrypoint')" }, "3.0.0")
+      const registry = yield* makeRegistry([quiet, listed, broken, provider])
+      yield* withPulumi(
+        optionsIn(root, { registry: registry.url }),
+        root,
+        Effect.gen(function* () {
+          const pulumi = yield* Pulumi
+          assert.deepStrictEqual((yield* pulumi.fetch("1.0.0")).approvedHostBuilds, [])
+          assert.deepStrictEqual((yield* pulumi.fetch("2.0.0")).approvedHostBuilds, ["a", "b"])
+          const error = yield* Effect.flip(pulumi.fetch("3.0.0"))
+          assert.match(error.message, /^The package's main entrypoint cannot be loaded.*bad entrypoint/s)
+        }),
+      )
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+  60_000,
+)
+
+it.live(
+  "a plugin that is missing or half unpacked stops before anything runs, naming version and places",
+  () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const root = yield* scene
+      const registry = yield* makeRegistry([approving, provider])
+      yield* fs.writeFileString(`${root}/plugins/resource-kubernetes-v4.25.0.partial`, "")
+      const error = yield* withPulumi(
+        optionsIn(root, { registry: registry.url }),
+        root,
+        Effect.flip(Pulumi.use((pulumi) => pulumi.fetch("6.0.22"))),
+      )
+      assert.strictEqual(error.step, "fetch plugin")
+      assert.include(error.message, "plugin 4.25.0")
+      assert.include(error.message, `${root}/plugins`)
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+  60_000,
+)
