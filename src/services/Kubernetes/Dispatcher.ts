@@ -12,6 +12,7 @@ const KEEP_ALIVE_TIMEOUT = 60_000
 const CONNECT_TIMEOUT = 10_000
 
 const build = ({ tls, proxy }: Credentials): Undici.Dispatcher => {
+  const socket = { timeout: CONNECT_TIMEOUT, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_DELAY }
   const options: Undici.Agent.Options = {
     // A connection a request: a watch that hangs holds up nothing else, and aborting it closes its socket.
     allowH2: false,
@@ -20,16 +21,10 @@ const build = ({ tls, proxy }: Credentials): Undici.Dispatcher => {
     bodyTimeout: 0,
     connectTimeout: CONNECT_TIMEOUT,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
-    connect: {
-      ...tls,
-      timeout: CONNECT_TIMEOUT,
-      keepAlive: true,
-      keepAliveInitialDelay: KEEP_ALIVE_DELAY,
-    },
   }
   return proxy === undefined
-    ? new Undici.Agent(options)
-    : new Undici.ProxyAgent({ ...options, uri: proxy, requestTls: tls })
+    ? new Undici.Agent({ ...options, connect: { ...tls, ...socket } })
+    : new Undici.ProxyAgent({ ...options, uri: proxy, connect: socket, requestTls: tls })
 }
 
 const same = (left: unknown, right: unknown): boolean =>
@@ -64,8 +59,12 @@ export const makeDispatcher = Effect.gen(function* () {
         ) {
           return newest.dispatcher
         }
-        const retired = newest?.dispatcher
-        void retired?.close().then(() => open.delete(retired))
+        if (newest !== undefined) {
+          const retired = newest.dispatcher
+          const forget = () => open.delete(retired)
+          // It rejects when the scope destroys it meanwhile, which is just as well.
+          retired.close().then(forget, forget)
+        }
         const dispatcher = build(credentials)
         open.add(dispatcher)
         newest = { credentials, dispatcher }

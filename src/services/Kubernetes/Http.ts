@@ -124,6 +124,10 @@ export const makeHttp = Effect.fnUntraced(function* (
     const dispatcher = yield* dispatcherFor(credentials)
     const traceparent = yield* currentTraceparent
     const signal = yield* Effect.abortSignal
+    yield* Effect.annotateCurrentSpan({
+      "http.request.method": request.method,
+      "server.address": credentials.server.host,
+    })
     const answer = yield* Effect.tryPromise({
       try: () => send(dispatcher, credentials, request, traceparent, signal),
       catch: (cause) => transportFailure(describeRequest(request.method, request.path), reasonOf(cause)),

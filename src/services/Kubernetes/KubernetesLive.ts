@@ -5,7 +5,8 @@ import type { ApiFailure } from "./ApiFailure.ts"
 import { makeClient, pageReader, whoAmI } from "./Client.ts"
 import { loadDefault, loadText, makeCredentialSource } from "./Credentials.ts"
 import { type Http, makeHttp } from "./Http.ts"
-import { type KubeError, Kubernetes } from "./Kubernetes.ts"
+import { resourceName } from "./Kinds.ts"
+import { type KubeError, Kubernetes, type ResourceKind } from "./Kubernetes.ts"
 import { listWatch } from "./ListWatch.ts"
 import { watchRequest } from "./Requests.ts"
 import { makeWatchRegistry, WatchHealth } from "./WatchHealth.ts"
@@ -16,14 +17,21 @@ const TIMEOUT = Duration.seconds(30)
 /** The same for a cluster reached by `connect`. */
 const CONNECT_TIMEOUT = Duration.seconds(10)
 
-/** A list-watch's transport over HTTP. */
-export const httpWatchTransport = (http: Http): WatchTransport => ({
-  list: pageReader(http),
-  watch: (kind, options, request) =>
-    http
-      .bytes(watchRequest(kind, options, request))
-      .pipe(Effect.withSpan("k8s.watch", { kind: "client", attributes: { "k8s.resource": kind.plural } })),
-})
+/** A list-watch's transport over HTTP. It lives as long as the process: each request is a trace of its own. */
+export const httpWatchTransport = (http: Http): WatchTransport => {
+  const readPage = pageReader(http)
+  const traced = (name: string, kind: ResourceKind) =>
+    Effect.withSpan(name, {
+      kind: "client",
+      root: true,
+      attributes: { "k8s.resource": resourceName(kind) },
+    })
+  return {
+    list: (kind, options, page) => readPage(kind, options, page).pipe(traced("k8s.list", kind)),
+    watch: (kind, options, request) =>
+      http.bytes(watchRequest(kind, options, request)).pipe(traced("k8s.watch", kind)),
+  }
+}
 
 /** A client of the cluster that a kubeconfig's text names, see `Kubernetes.connect`. */
 export const connect = Effect.fnUntraced(

@@ -1,5 +1,6 @@
 // List, then watch, for ever: `Listing -> Watching -> (Closed | Idle | Gone | Broken | Refused) -> Watching | Listing`.
-// Versions are opaque: they are kept and sent back, never compared but for equality.
+// Versions are opaque: they are kept and sent back, never compared. That time does not run backwards is the server's
+// promise: a list is asked to be not older than what was seen, or, when the server cannot, to be the newest there is.
 import { Clock, Duration, Effect, Option, Queue, Random, Result, Stream } from "effect"
 import type { ApiFailure } from "./ApiFailure.ts"
 import { type Backoff, makeBackoff } from "./Backoff.ts"
@@ -17,6 +18,11 @@ const RELIST = Duration.hours(10)
 const RECONNECT_JITTER = Duration.seconds(1)
 /** A watch that ends sooner than this, without an event, is a failure. */
 const SHORTEST = Duration.seconds(1)
+/**
+ * A server sends a bookmark about every minute (1.35, measured), but none to a watch from a version that it has not
+ * reached, as after a restore of its store: that one stays open and silent. After so long without any, a list tells.
+ */
+const SUSPICIOUS = Duration.minutes(2)
 /** No wait that a server asks for is longer. */
 const LONGEST_ASKED = Duration.minutes(1)
 /** A list because of lost history or a broken line is free once in this time; the next ones wait. */
@@ -123,6 +129,7 @@ const afterWatch = Effect.fnUntraced(function* (
   if (end._tag !== "Refused") yield* machine.complaints.works
   switch (end._tag) {
     case "Closed": {
+      if (!end.lively && Duration.isGreaterThan(end.lasted, SUSPICIOUS)) return relist
       const failed = !end.lively && Duration.isLessThan(end.lasted, SHORTEST)
       yield* failed ? pause(machine, undefined) : Effect.flatMap(jitter(RECONNECT_JITTER), Effect.sleep)
       return rewatch

@@ -122,6 +122,24 @@ describe("a watch that ends as agreed", () => {
     }),
   )
 
+  it.effect(
+    "without ever a bookmark is looked after by a list: its version may be one that the server never had",
+    () =>
+      Effect.gen(function* () {
+        const { first, calls, connection, page, refuseList } = yield* watching()
+        yield* TestClock.adjust("5 minutes")
+        yield* first.end
+        yield* refuseList(failure(504, "Too large resource version: 7, current: 5"))
+        yield* page("restored")
+        yield* connection
+        assert.deepStrictEqual(summaries(calls).slice(2), [
+          "list NotOlderThan zeta",
+          "list Newest",
+          "watch restored",
+        ])
+      }),
+  )
+
   it.effect("backs off when it ends at once without an event", () =>
     Effect.gen(function* () {
       const { first, calls, connection } = yield* watching()
