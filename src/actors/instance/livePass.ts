@@ -15,11 +15,17 @@ import { type Installed, plan } from "./plan.ts"
 import type { Facts } from "./report.ts"
 import { Settings } from "./Settings.ts"
 import { backOff, resetBackOff } from "./settle.ts"
-import { isInline, runInline, runInSlot } from "./target/ensureTarget.ts"
+import { runInline, runInSlot } from "./target/ensureTarget.ts"
 import { ownerOf, readKubeconfig, versionOf } from "./target/Kubeconfig.ts"
 import { observeTarget, targetServer } from "./target/observeTarget.ts"
 import { Protection, type ProtectionState } from "./target/Protection.ts"
-import { judgeTarget, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
+import {
+  type InlineStep,
+  isInline,
+  judgeTarget,
+  type TargetStep,
+  type TargetVerdict,
+} from "./target/TargetState.ts"
 import { type InstanceView, Views } from "./Views.ts"
 import { writeStatus } from "./writeStatus.ts"
 
@@ -98,7 +104,7 @@ const addFinalizer = Effect.fn("Instance.addFinalizer")(function* (pass: Pass) {
 })
 
 /** A quick step that failed is remembered as `TargetError` and tried again after the backoff. */
-const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: Parameters<typeof runInline>[1]) {
+const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep) {
   const { memory } = pass
   const failure = yield* runInline(pass.instance, step).pipe(
     Effect.as(Option.none<OperationError>()),
@@ -122,6 +128,12 @@ const takeStep = (pass: Pass, step: TargetStep): Effect.Effect<void, never, Inst
     ? takeInlineStep(pass, step)
     : pass.context.slot.start({ _tag: "Target", step: step._tag }, runInSlot(pass.instance, step))
 
+/** A retained predecessor's platform is nothing that this instance has shown as installed yet. */
+const overWhat = (pass: Pass, before: Installed | undefined) => {
+  if (before === undefined || pass.memory.status.installedVersion === undefined) return "nothing"
+  return before.version === pass.instance.spec.version ? "sameVersion" : "otherVersion"
+}
+
 const startInstall = Effect.fnUntraced(function* (
   pass: Pass,
   decision: Extract<Decision, { readonly _tag: "Install" }>,
@@ -136,7 +148,7 @@ const startInstall = Effect.fnUntraced(function* (
     reason: decision.reason,
     generation: instance.metadata.generation,
     version,
-    over: before === undefined ? "nothing" : before.version === version ? "sameVersion" : "otherVersion",
+    over: overWhat(pass, before),
   }
   yield* context.slot.start(
     operation,

@@ -4,7 +4,7 @@ import { Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
 import type { Decision, Wake } from "./Decision.ts"
 import type { Operation } from "./Operation.ts"
-import type { TargetVerdict } from "./target/TargetState.ts"
+import { isInline, type TargetVerdict } from "./target/TargetState.ts"
 
 export interface Installed {
   readonly version: string
@@ -58,9 +58,11 @@ export const plan = (input: PlanInput): Decision => {
 
   const poll: Wake = { timer: "poll", at: input.now + input.targetPollMillis }
   if (running !== undefined) {
-    return running._tag === "Install" && input.target._tag !== "Ready"
-      ? { _tag: "CancelOperation", because: "the target was lost" }
-      : wait(poll)
+    if (running._tag !== "Install" || input.target._tag === "Ready") return wait(poll)
+    // What a pass mends by itself, such as an edited policy, is no reason to give up a healthy operation.
+    return input.target._tag === "Act" && isInline(input.target.step)
+      ? { _tag: "TargetStep", step: input.target.step }
+      : { _tag: "CancelOperation", because: "the target was lost" }
   }
 
   const retryAt = Option.getOrElse(input.retryAt, () => input.now)

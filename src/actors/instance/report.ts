@@ -120,6 +120,10 @@ const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
 
 const targetUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   const observedGeneration = facts.generation
+  if (!facts.begun) {
+    const message = "waiting for the target cluster"
+    return [{ type: "Ready", status: "False", reason: "TargetPending", message, observedGeneration }]
+  }
   if (Option.isNone(facts.targetNotReady)) {
     return [
       {

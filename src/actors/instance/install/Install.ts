@@ -42,7 +42,8 @@ const fromPulumi = (error: PulumiError) =>
   new OperationError({
     reason: "InstallFailed",
     message: `${error.step} (version ${error.version}): ${error.message}`,
-    cancelled: error.reason === "Cancelled",
+    // An interrupted operation ends as an interruption; what arrives here as cancelled ran out of its time.
+    cancelled: false,
   })
 
 const fromStore = (error: StateStoreError) => fail("InstallFailed", `write record: ${error.message}`)

@@ -20,6 +20,21 @@ export type TargetStep =
   | { readonly _tag: "ReapplyRelease"; readonly missing: ReadonlyArray<string> }
   | { readonly _tag: "PublishKubeconfig" }
 
+/** Quick steps, which a pass takes itself; the others are Helm's and run in the slot. */
+export type InlineStep = Extract<
+  TargetStep,
+  {
+    readonly _tag: "CreateNamespace" | "ApplyProtection" | "ApplyNetworkPolicies" | "PublishKubeconfig"
+  }
+>
+export type SlotStep = Exclude<TargetStep, InlineStep>
+
+export const isInline = (step: TargetStep): step is InlineStep =>
+  step._tag === "CreateNamespace" ||
+  step._tag === "ApplyProtection" ||
+  step._tag === "ApplyNetworkPolicies" ||
+  step._tag === "PublishKubeconfig"
+
 export type TargetVerdict =
   | { readonly _tag: "Act"; readonly step: TargetStep; readonly condition: TargetCondition }
   /** An event or the next poll changes it. */

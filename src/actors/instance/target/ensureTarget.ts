@@ -13,7 +13,7 @@ import { isOwnedBy, publishedManifest, readKubeconfig } from "./Kubeconfig.ts"
 import { networkPolicyManifests } from "./NetworkPolicies.ts"
 import { releaseRef } from "./observeTarget.ts"
 import { Protection } from "./Protection.ts"
-import type { TargetStep } from "./TargetState.ts"
+import type { InlineStep, SlotStep } from "./TargetState.ts"
 import { vclusterValues } from "./VclusterValues.ts"
 
 /** `TargetError`, with the step's name in front of the cause. */
@@ -24,20 +24,6 @@ const failing =
   (step: string) =>
   (error: KubeError | HelmError): OperationError =>
     targetError(step, error.message)
-
-export type InlineStep = Extract<
-  TargetStep,
-  {
-    readonly _tag: "CreateNamespace" | "ApplyProtection" | "ApplyNetworkPolicies" | "PublishKubeconfig"
-  }
->
-export type SlotStep = Exclude<TargetStep, InlineStep>
-
-export const isInline = (step: TargetStep): step is InlineStep =>
-  step._tag === "CreateNamespace" ||
-  step._tag === "ApplyProtection" ||
-  step._tag === "ApplyNetworkPolicies" ||
-  step._tag === "PublishKubeconfig"
 
 const createNamespace = Effect.fn("Target.createNamespace")(function* (instance: PlatformInstance) {
   const kubernetes = yield* Kubernetes
