@@ -1,0 +1,55 @@
+# The front door: each target is a thin call and installs what it needs. `make` alone lists them.
+#
+#   PLATFORM_OPERATOR_CACHE  what is made once on a machine and kept (default ~/.cache/platform-operator)
+#   TEST_REPORTS             a folder: each test run also writes its results there, as JSON
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+report = $(if $(TEST_REPORTS),--reporter=default --reporter=json --outputFile.json=$(TEST_REPORTS)/$(1).json)
+
+.PHONY: help install prepare check test e2e e2e-full cluster cluster-down run image format generate clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{ printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+install: ## Node 24 and the dependencies, from package-lock.json
+	@tools/install-node
+
+prepare: install ## everything that is made once: programs (half an hour), base image
+	@tools/prepare
+
+check: install ## types with Effect diagnostics, lint, format, generated files
+	@npm run --silent check
+
+test: install ## unit tests
+	@vitest run --project unit $(call report,unit)
+
+e2e: install ## end-to-end tests on the real cluster; needs root
+	@vitest run --project e2e $(call report,e2e)
+
+e2e-full: install ## the same with the greater counts
+	@E2E_FULL=1 vitest run --project e2e $(call report,e2e)
+
+cluster: install ## starts the local cluster and prints its kubeconfig; needs root
+	@tools/cluster/up
+
+cluster-down: ## ends the local clusters: this one and the tests' own
+	@tools/all-clusters down
+
+run: install ## cluster, operator and a first instance, until it is Ready; needs root
+	@tools/run
+
+image: install ## builds the operator's image
+	@tools/image
+
+format: install ## formats the sources and mends what lint can mend
+	@npm run --silent format
+
+generate: install ## writes the files that are generated from the schema
+	@npm run --silent generate
+
+clean: ## ends the clusters, and removes their folders and what was installed here; the cache stays
+	@tools/all-clusters down --purge
+	@rm -rf node_modules dist .npm-install.lock
