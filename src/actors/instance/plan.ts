@@ -4,7 +4,7 @@ import { Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
 import type { Decision, Wake } from "./Decision.ts"
 import type { Operation } from "./Operation.ts"
-import { isInline, type TargetVerdict } from "./target/TargetState.ts"
+import { isInline, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
 
 export interface Installed {
   readonly version: string
@@ -57,20 +57,20 @@ export const plan = (input: PlanInput): Decision => {
   if (!input.hasFinalizer) return { _tag: "AddFinalizer" }
 
   const poll: Wake = { timer: "poll", at: input.now + input.targetPollMillis }
+  const retryAt = Option.getOrElse(input.retryAt, () => input.now)
+  const retry: Wake = { timer: "retry", at: retryAt }
+  const targetStep = (step: TargetStep): Decision =>
+    retryAt > input.now ? wait(retry) : { _tag: "TargetStep", step }
+
   if (running !== undefined) {
     if (running._tag !== "Install" || input.target._tag === "Ready") return wait(poll)
     // What a pass mends by itself, such as an edited policy, is no reason to give up a healthy operation.
     return input.target._tag === "Act" && isInline(input.target.step)
-      ? { _tag: "TargetStep", step: input.target.step }
+      ? targetStep(input.target.step)
       : { _tag: "CancelOperation", because: "the target was lost" }
   }
-
-  const retryAt = Option.getOrElse(input.retryAt, () => input.now)
-  const retry: Wake = { timer: "retry", at: retryAt }
-  if (input.target._tag !== "Ready") {
-    if (input.target._tag !== "Act") return wait(poll)
-    return retryAt > input.now ? wait(retry) : { _tag: "TargetStep", step: input.target.step }
-  }
+  if (input.target._tag === "Act") return targetStep(input.target.step)
+  if (input.target._tag !== "Ready") return wait(poll)
 
   const due = installDue(input)
   if (Option.isNone(due)) {
