@@ -4,7 +4,9 @@ import Http from "node:http"
 import Https from "node:https"
 import { TLSSocket } from "node:tls"
 import { KubeConfig } from "@kubernetes/client-node"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { layerFrom } from "../../../src/services/Kubernetes/KubernetesLive.ts"
 
 export interface Request {
   readonly method: string
@@ -171,3 +173,7 @@ export const load = (text: string) =>
     config.loadFromString(text)
     return config
   })
+
+/** A client that lives as long as the test. */
+export const clientOf = (text: string) =>
+  Effect.map(Layer.build(layerFrom(load(text))), Context.get(Kubernetes))

@@ -1,5 +1,6 @@
 // The network of a list-watch, in memory and under the test clock: the test answers each request itself.
 import { type Cause, Clock, Effect, Option, Queue, Random, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import type { ApiFailure } from "../../../src/services/Kubernetes/ApiFailure.ts"
 import { refused } from "../../../src/services/Kubernetes/ApiFailure.ts"
 import type { KubeObject, ListOptions, WatchEvent } from "../../../src/services/Kubernetes/Kubernetes.ts"
@@ -121,3 +122,27 @@ export const brief = (event: WatchEvent): string =>
   event._tag === "Snapshot"
     ? `= ${event.objects.map((object) => object.metadata.name).join(" ")}`
     : `${event._tag === "Deleted" ? "-" : "+"} ${event.object.metadata.name} ${event.object.metadata.uid}`
+
+/** Lets every fiber run until it waits. */
+export const settle = TestClock.adjust(0)
+
+export const summary = (call: Call): string => {
+  if (call._tag === "Watch") return `watch ${call.request.version}`
+  const { from, next, paged } = call.page
+  const version = from._tag === "NotOlderThan" ? ` ${from.version}` : ""
+  return `list ${from._tag}${version}${next === undefined ? "" : ` next=${next}`}${paged ? "" : " whole"}`
+}
+export const summaries = (calls: ReadonlyArray<Call>) => calls.map(summary)
+
+/** The waits before each further request, in milliseconds. */
+export const gaps = (calls: ReadonlyArray<Call>) =>
+  calls.slice(1).map((call, index) => call.at - (calls[index]?.at ?? 0))
+
+export const watching = (version = "zeta", objects = [Fixture.configMap("a", "eta")]) =>
+  Effect.gen(function* () {
+    const machine = yield* start()
+    yield* machine.page(version, objects)
+    const first = yield* machine.connection
+    yield* settle
+    return { ...machine, first }
+  })

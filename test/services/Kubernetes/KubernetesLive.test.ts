@@ -2,11 +2,10 @@ import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Option, Redacted, Stream } from "effect"
+import { Effect, Fiber, Option, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
-import { type KubeManifest, Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
-import { layerFrom } from "../../../src/services/Kubernetes/KubernetesLive.ts"
+import type { KubeManifest } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import * as FakeApi from "./FakeApi.ts"
 import { chance } from "./FakeTransport.ts"
 import { configMap, line } from "./Objects.ts"
@@ -16,15 +15,11 @@ const manifest: KubeManifest = { apiVersion: "v1", kind: "ConfigMap", metadata: 
 const secret: KubeManifest = { apiVersion: "v1", kind: "Secret", metadata: ref, stringData: { p: "hunter2" } }
 const object = configMap("a", "1")
 
-/** A client that lives as long as the test. */
-const clientOf = (kubeconfig: string) =>
-  Effect.map(Layer.build(layerFrom(FakeApi.load(kubeconfig))), Context.get(Kubernetes))
-
 /** A fake API and a client of it. */
 const connected = (login?: FakeApi.Login) =>
   Effect.gen(function* () {
     const api = yield* FakeApi.makeFakeApi()
-    return { api, kubernetes: yield* clientOf(FakeApi.kubeconfig(api.server, login)) }
+    return { api, kubernetes: yield* FakeApi.clientOf(FakeApi.kubeconfig(api.server, login)) }
   })
 
 describe("requests", () => {
@@ -124,7 +119,7 @@ describe("requests", () => {
   it.effect("are sent below the path of the server's URL", () =>
     Effect.gen(function* () {
       const api = yield* FakeApi.makeFakeApi()
-      const kubernetes = yield* clientOf(FakeApi.kubeconfig(`${api.server}/k8s/clusters/one`))
+      const kubernetes = yield* FakeApi.clientOf(FakeApi.kubeconfig(`${api.server}/k8s/clusters/one`))
       yield* Effect.exit(kubernetes.raw("/readyz"))
       assert.strictEqual(api.requests[0]?.url.pathname, "/k8s/clusters/one/readyz")
     }),
@@ -275,7 +270,7 @@ describe("no answer", () => {
         code: 0,
         reason: "Transport",
       })
-      const nowhere = yield* clientOf(FakeApi.kubeconfig("http://127.0.0.1:1"))
+      const nowhere = yield* FakeApi.clientOf(FakeApi.kubeconfig("http://127.0.0.1:1"))
       assert.deepInclude(yield* Effect.flip(nowhere.raw("/readyz")), { code: 0, reason: "Transport" })
     }),
   )
@@ -288,7 +283,7 @@ describe("a token file", () => {
     writeFileSync(file, "first\n", { mode: 0o600 })
     // How a pod's service account is loaded.
     const user = { "auth-provider": { name: "tokenFile", config: { tokenFile: file } } }
-    const kubernetes = yield* clientOf(FakeApi.kubeconfig(api.server, { user }))
+    const kubernetes = yield* FakeApi.clientOf(FakeApi.kubeconfig(api.server, { user }))
     return { api, kubernetes, rotate: (token: string) => writeFileSync(file, token, { mode: 0o600 }) }
   })
 
@@ -361,98 +356,5 @@ describe("a list-watch on a socket", () => {
       )
       assert.strictEqual(api.requests[2]?.url.searchParams.get("resourceVersion"), "1")
     }).pipe(chance(0)),
-  )
-})
-
-describe("another cluster", () => {
-  const base64 = (name: string) => Buffer.from(FakeApi.pem(name)).toString("base64")
-  const trusted = { "certificate-authority-data": base64("ca.crt") }
-  const certificate = {
-    "client-certificate-data": base64("client.crt"),
-    "client-key-data": base64("client.key"),
-  }
-
-  const tls = Effect.gen(function* () {
-    const api = yield* FakeApi.makeFakeApi({ tls: true })
-    api.answer((response) => response.writeHead(200).end("ok"))
-    const { connect } = yield* clientOf(FakeApi.kubeconfig("http://127.0.0.1:1"))
-    const ask = (login: FakeApi.Login) =>
-      Effect.flatMap(connect(Redacted.make(FakeApi.kubeconfig(api.server, login))), (it) => it.raw("/readyz"))
-    return { api, connect, ask }
-  })
-
-  it.effect("is asked with its own CA and our client certificate", () =>
-    Effect.gen(function* () {
-      const { api, ask } = yield* tls
-      assert.strictEqual(yield* ask({ cluster: trusted, user: certificate }), "ok")
-      assert.strictEqual(api.requests[0]?.client, "client")
-    }),
-  )
-
-  it.effect("is asked under the name that its certificate must have", () =>
-    Effect.gen(function* () {
-      const { ask } = yield* tls
-      assert.strictEqual(yield* ask({ cluster: { ...trusted, "tls-server-name": "api.test" } }), "ok")
-      const error = yield* Effect.flip(ask({ cluster: { ...trusted, "tls-server-name": "other.test" } }))
-      assert.deepInclude(error, { code: 0, reason: "Transport" })
-      assert.include(error.message, "altnames")
-    }),
-  )
-
-  it.effect("is not asked when its certificate is of an unknown CA", () =>
-    Effect.gen(function* () {
-      const { api, ask } = yield* tls
-      assert.deepInclude(yield* Effect.flip(ask({})), { code: 0, reason: "Transport" })
-      assert.deepStrictEqual(api.requests, [])
-    }),
-  )
-
-  it.effect("is left when the scope closes", () =>
-    Effect.gen(function* () {
-      const { api, ask } = yield* tls
-      yield* Effect.scoped(ask({ cluster: trusted }))
-      yield* api.deserted
-    }),
-  )
-
-  it.effect("is given up after the time that the caller sets", () =>
-    Effect.gen(function* () {
-      const { api, connect } = yield* tls
-      api.answer(FakeApi.hang)
-      const text = Redacted.make(FakeApi.kubeconfig(api.server, { cluster: trusted }))
-      const client = yield* connect(text, { timeout: 3000 })
-      const asking = yield* Effect.forkChild(Effect.flip(client.raw("/readyz")))
-      yield* api.arrived(1)
-      yield* TestClock.adjust("3 seconds")
-      assert.strictEqual((yield* Fiber.join(asking)).message, "no answer within 3s")
-    }),
-  )
-
-  for (const [name, login] of [
-    ["runs a program", { user: { exec: { command: "/bin/true" } } }],
-    ["asks for an auth provider", { user: { "auth-provider": { name: "tokenFile", config: {} } } }],
-    ["reads a token from a file", { user: { "token-file": "/etc/hostname" } }],
-    ["reads a certificate from a file", { user: { "client-certificate": "/a", "client-key": "/b" } }],
-    ["reads a CA from a file", { cluster: { "certificate-authority": "/a" } }],
-    ["acts as someone else", { user: { token: "t", as: "someone" } }],
-  ] as const) {
-    it.effect(`is refused when its kubeconfig ${name}`, () =>
-      Effect.gen(function* () {
-        const { api, ask } = yield* tls
-        const error = yield* Effect.flip(ask(login))
-        assert.strictEqual(error.request, "read credentials")
-        assert.deepStrictEqual(api.requests, [])
-      }),
-    )
-  }
-
-  it.effect("is refused when its kubeconfig is none, without repeating it", () =>
-    Effect.gen(function* () {
-      const { connect } = yield* tls
-      for (const text of ["hunter2: [", "hunter2", ""]) {
-        const error = yield* Effect.flip(connect(Redacted.make(text)))
-        assert.notInclude(JSON.stringify(error), "hunter2")
-      }
-    }),
   )
 })
