@@ -6,13 +6,14 @@
 # run configuration. An ENTRY is PATH=SOURCE (a program, mode 0755), PATH=DIR (an empty folder, mode 1777) or PATH->TARGET (a link).
 archive() {
   local name=$1 config=$2 entry source key out work layer; shift 2
-  key=$({ printf '%s\n' "$name" "$config" "$@"; for entry in "$@"; do
-    source=${entry#*=}; [ ! -f "$source" ] || stat -L -c '%n %s %Y' "$(readlink -f "$source")"
+  # A program's real path names its build; the folder that gathers them changes with any of them.
+  key=$({ printf '%s\n' "$name" "$config"; for entry in "$@"; do
+    source=$(readlink -f "${entry#*=}")
+    if [ -f "$source" ]; then stat -c "${entry%%=*} %n %s %Y" "$source"; else echo "$entry"; fi
   done; } | sha256sum | cut -c1-12)
   out=$cache/images/$(tr -c 'a-z0-9.\n' - <<< "$name")-$key.tar
   if [ ! -e "$out" ]; then
     say "making image $name"
-    mkdir -p "$cache/images"
     work=$(mktemp -d "$cache/images/.making-XXXXXX")
     for entry in "$@"; do place "$work/root" "$entry"; done
     tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$work/root" -cf "$work/layer.tar" .
@@ -24,6 +25,7 @@ archive() {
     mv "$work/image.tar" "$out"
     rm -rf "$work"
   fi
+  touch "$out"
   echo "$out"
 }
 
@@ -38,7 +40,9 @@ place() { # ROOT ENTRY
 
 # Prints the archives of all images, one a line. The busybox of Debian is static, so it runs in an empty image.
 make_images() { # PROGRAMS
+  mkdir -p "$cache/images"
   rm -rf "$cache/images"/.making-??????
+  find "$cache/images" -name '*.tar' -mtime +14 -delete
   local p=$1 applet busybox=() path='"Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]'
   for applet in $(/bin/busybox --list); do [ "$applet" = busybox ] || busybox+=("/bin/$applet->/bin/busybox"); done
   archive registry.k8s.io/pause:3.10 '{"Entrypoint":["/bin/busybox","sleep","2147483647"]}' /bin/busybox=/bin/busybox

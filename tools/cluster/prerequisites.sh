@@ -39,13 +39,14 @@ check_space() {
   # Filling a new cache takes the compiler's own cache, programs, images and an npm registry.
   [ -d "$cache/images" ] || need=12000
   for folder in "$cache" "$state"; do
-    [ "$(free_megabytes "$folder")" -ge $need ] ||
-      die "only $(free_megabytes "$folder") MB are free in $folder, and the cluster needs about $need MB there"
+    [ "$(free_megabytes "$folder")" -ge $need ] || space_said=yes
+    [ -z "${space_said:-}" ] || die "only $(free_megabytes "$folder") MB are free in $folder, and the cluster needs about $need MB there"
   done
 }
 
 say_if_full() { # FOLDERS...
   local folder
+  [ -z "${space_said:-}" ] || return 0
   for folder in "$@"; do
     if [ "$(free_megabytes "$folder")" -lt 50 ]; then say "the disk is full: $(free_megabytes "$folder") MB are free in $folder"; fi
   done

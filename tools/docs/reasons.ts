@@ -1,0 +1,107 @@
+// What each reason of a condition means. The types are those of src/schema/Conditions.ts: a reason without words, or
+// words without a reason, do not compile.
+import {
+  type ConditionType,
+  conditionTypes,
+  type InstallFailureReason,
+  type InstallReason,
+  type ReadyWaitingReason,
+  reasons,
+  type TargetFailureReason,
+  type TargetWaitingReason,
+} from "../../src/schema/Conditions.ts"
+import { code, table } from "./Markdown.ts"
+
+const trueWhen: Record<ConditionType, string> = {
+  TargetReady: "the vCluster answers with the kubeconfig the operator holds",
+  Installed: "`spec.version` is installed",
+  ConfigApplied: "an install has applied the platform settings of the generation in `status.applied.generation`",
+  Ready: "the instance can be used at `spec.version`",
+  OwnerServiceProtected: "the admission policy that guards `service/vcluster` is in place",
+}
+
+const targetFalse: Record<TargetWaitingReason | TargetFailureReason, string> = {
+  Creating: "First steps: namespace, policies, or a vCluster release that is being installed.",
+  ControlPlanePending: "`statefulset/vcluster` is not ready; the message has the pod's own words.",
+  KubeconfigPending: "The vCluster has not written its kubeconfig Secret `vc-vcluster` yet, or has not answered yet.",
+  KubeconfigMissing: "`vc-vcluster` was there and is gone; a resync begins. Not set yet, see the status page.",
+  Repairing: "An object of the release is missing and is put back from the stored release.",
+  RolledBack: "An interrupted or failed change of the release is taken back to the last deployed revision.",
+  Resyncing: "The vCluster is writing its objects to the host again. Not set yet, see the status page.",
+  TargetUnreachable: "Three checks of the API in a row failed; the message names its address.",
+  TargetError: "A step towards the target failed; the message names step and error. Tried again with a backoff.",
+  TargetDeleteFailed: "While deleting: uninstalling the release or deleting the host namespace failed.",
+}
+
+const installedTrue: Record<InstallReason, string> = {
+  FirstInstall: "Nothing was installed before.",
+  VersionChanged: "`spec.version` was changed.",
+  SpecChanged: "Something else in `spec` was changed, or the instance took over what a retained one left.",
+  Retry: "The install or repair before it had failed.",
+  RepairDue: "A repair interval had passed.",
+  Resync: "The platform was installed again after a resync. Not set yet, see the status page.",
+}
+
+const installedFalse: Record<InstallFailureReason, string> = {
+  InstallFailed: "An install or repair failed; the message names step, version and error.",
+  TenantAuthSecretUnavailable: "The Secret or key of `tenantAuth.clientSecretRef` is missing, empty or cannot be read.",
+  TenantHostImageUnsupported:
+    "`tenantHostImage` is empty, and there is no default image that this version of the package approves. Nothing was applied.",
+  InvalidStorageRoot: "The custom `storageRoot` is one a cleanup could reach. Nothing was applied.",
+  UninstallFailed: "While deleting: dropping the install state, or releasing the finalizer, failed.",
+  StorageCleanupFailed: "While deleting: the default storage root could not be removed; the message names the path.",
+}
+
+const readyFalse: Record<ReadyWaitingReason, string> = {
+  TargetPending: "The target is not there yet, or is being taken away.",
+  Installing: "A first install or an upgrade is running. The reason is this operator's own.",
+  WaitingForStorageCleanup: "While deleting: cleanup Jobs or pods, named in the message, have to be gone first.",
+}
+
+const meanings: Record<ConditionType, Record<"True" | "False", Readonly<Record<string, string>>>> = {
+  TargetReady: { True: { Ready: "The target answers." }, False: targetFalse },
+  Installed: { True: installedTrue, False: installedFalse },
+  ConfigApplied: {
+    True: { Applied: "The message has the generation, the numbers of tenants and users, and the issuer." },
+    False: {
+      TenantAuthSecretUnavailable: "As on `Installed`.",
+      TenantHostImageUnsupported: "As on `Installed`.",
+    },
+  },
+  Ready: { True: { Ready: "The instance can be used." }, False: readyFalse },
+  OwnerServiceProtected: {
+    True: { AdmissionPolicyInstalled: "Deleting `service/vcluster` is denied." },
+    False: { AdmissionPolicyUnavailable: "The API server has no admission policies; nothing guards the Service." },
+  },
+}
+
+/** A failure is told under its own condition, and once more on `Ready`. */
+const shared = (type: ConditionType, reason: string): boolean =>
+  type === "Ready" && (reason in targetFalse || reason in installedFalse)
+
+const rows = conditionTypes.flatMap((type) =>
+  (["True", "False"] as const).flatMap((status) =>
+    reasons[type][status]
+      .filter((reason) => !shared(type, reason))
+      .map((reason) => {
+        const meaning = meanings[type][status][reason]
+        if (meaning === undefined) throw new Error(`no words for ${type}=${status} ${reason}`)
+        return [code(type), status, code(reason), meaning]
+      }),
+  ),
+)
+
+export const conditionTable = (): string =>
+  table(
+    ["Condition", "True when"],
+    conditionTypes.map((type) => [code(type), trueWhen[type]]),
+  )
+
+export const reasonTable = (): string =>
+  table(
+    ["Condition", "Status", "Reason", "Meaning"],
+    [
+      ...rows,
+      [code("Ready"), "False", "any failure of `TargetReady` or `Installed`", "With the same message as there."],
+    ],
+  )
