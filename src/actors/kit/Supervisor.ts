@@ -41,14 +41,14 @@ export const makeSupervisor = <Op, A, E, R>(
         Effect.flatMap((exit): Effect.Effect<void, never, R> => {
           if (Exit.isFailure(exit)) {
             if (Cause.hasInterruptsOnly(exit.cause)) return Effect.interrupt
-            return options
-              .onDefect(actor.key, exit.cause, deaths + 1)
-              .pipe(
-                Effect.andThen(delayAfter(options.restart, deaths + 1)),
-                Effect.flatMap(Effect.sleep),
-                Effect.andThen(actor.mailbox.wake("restart")),
-                Effect.andThen(Effect.suspend(() => live(actor, deaths + 1))),
-              )
+            return options.onDefect(actor.key, exit.cause, deaths + 1).pipe(
+              // Telling of a death must not be one: the key would have no actor ever after.
+              Effect.catchDefect((defect) => Effect.logError("telling of a defect failed", defect)),
+              Effect.andThen(delayAfter(options.restart, deaths + 1)),
+              Effect.flatMap(Effect.sleep),
+              Effect.andThen(actor.mailbox.wake("restart")),
+              Effect.andThen(Effect.suspend(() => live(actor, deaths + 1))),
+            )
           }
           // One synchronous step: a wake-up cannot fall between the look and the removal.
           return Effect.suspend(() => {
