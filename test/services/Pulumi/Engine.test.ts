@@ -5,8 +5,10 @@ import { homedir } from "node:os"
 import path from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, FileSystem, Layer, Redacted } from "effect"
-import { type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
+import { Deferred, Duration, Effect, Fiber, FileSystem, Layer, Redacted, Schedule } from "effect"
+import { sessionProcesses } from "../../../src/services/Process/Session.ts"
+import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
+import { type OperationProgress, type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
 import { optionsIn, repository, temporary } from "./harness.ts"
@@ -40,7 +42,7 @@ const packageOf = Effect.fnUntraced(function* (root: string, program: string) {
   return { version: "6.0.22", directory: `${root}/package`, digest: "sha256:0", approvedHostBuilds: [] }
 })
 
-const scene = Effect.fnUntraced(function* (program: string) {
+const scene = Effect.fnUntraced(function* (program: string, own: Partial<PulumiOptions> = {}) {
   const fs = yield* FileSystem.FileSystem
   const root = yield* temporary
   for (const folder of ["state", "memory", "tmp", "plugins/resource-kubernetes-v4.25.0"]) {
@@ -64,13 +66,28 @@ const scene = Effect.fnUntraced(function* (program: string) {
     clusterIdentifier: "uid-of-kube-system",
     timeout: Duration.minutes(2),
   }
-  const layer = PulumiLive.layer(optionsIn(root, { pulumiPath: pulumiPath ?? "" })).pipe(
-    Layer.provide(StateStoreLive.layer({ stateDir: `${root}/state` })),
+  const layer = PulumiLive.layer(optionsIn(root, { pulumiPath: pulumiPath ?? "", ...own })).pipe(
+    Layer.provide(Layer.orDie(StateStoreLive.layer({ stateDir: `${root}/state` }))),
   )
-  const run = (own: Partial<OperationRequest> = {}) =>
-    Pulumi.use((pulumi) => pulumi.run({ ...request, ...own }, () => Effect.void)).pipe(Effect.provide(layer))
-  return { root, fs, run, instance: `${root}/state/instances/team-a/one` }
+  const runWith = (
+    own: Partial<OperationRequest>,
+    onProgress: (progress: OperationProgress) => Effect.Effect<void>,
+  ) => Pulumi.use((pulumi) => pulumi.run({ ...request, ...own }, onProgress)).pipe(Effect.provide(layer))
+  const run = (own: Partial<OperationRequest> = {}) => runWith(own, () => Effect.void)
+  return { root, fs, run, runWith, instance: `${root}/state/instances/team-a/one` }
 })
+
+const locks = (fs: FileSystem.FileSystem, instance: string) =>
+  fs.readDirectory(`${instance}/backend/.pulumi/locks/organization/platform-instance/instance`).pipe(
+    Effect.map((names) => names.filter((name) => name.endsWith(".json"))),
+    Effect.orElseSucceed((): Array<string> => []),
+  )
+
+/** The CLI has begun once its lock is there. */
+const waitForLock = (fs: FileSystem.FileSystem, instance: string) =>
+  locks(fs, instance).pipe(
+    Effect.repeat({ until: (names) => names.length > 0, schedule: Schedule.spaced("20 millis") }),
+  )
 
 const good = `
 const pulumi = require("@pulumi/pulumi")
@@ -104,6 +121,160 @@ describe.skipIf(pulumiPath === undefined)("the real engine", () => {
         assert.isTrue(yield* fs.exists(`${instance}/state-before-repair.json`))
         assert.isFalse(yield* fs.exists(`${instance}/operation.json`))
         assert.deepStrictEqual(yield* fs.readDirectory(`${root}/memory`), [])
+      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+    120_000,
+  )
+
+  it.live(
+    "a program that returns with less than the instance declares is thrown out, and nothing is deleted",
+    () =>
+      Effect.gen(function* () {
+        const { run, fs, root } = yield* scene(good)
+        const tenants = new Map([["tenants", JSON.stringify([{ name: "acme" }])]])
+        yield* run({ config: tenants })
+        const program = `${root}/package/node_modules/@di-framework/platform/existing.js`
+        const failing = Effect.fnUntraced(function* (text: string) {
+          yield* fs.writeFileString(program, text)
+          return (yield* Effect.flip(run({ config: tenants }))).message
+        })
+        assert.include(yield* failing("exports.schemaVersion = 2"), "registered no resource")
+        assert.include(
+          yield* failing(good.replace("exports.schemaVersion = 2", "")),
+          "schema version undefined",
+        )
+        assert.include(
+          yield* failing(good.replace('getObject("tenants") ?? []', 'getObject("absent") ?? []')),
+          "made the tenants [], but the instance declares [acme]",
+        )
+        assert.include(yield* failing("throw new Error('the program breaks')"), "the program breaks")
+        yield* fs.writeFileString(program, good)
+        assert.deepStrictEqual((yield* run({ config: tenants })).changes, { same: 3 })
+      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+    180_000,
+  )
+
+  it.live(
+    "config gone from the request is gone from the stack; secrets are encrypted, in no argv, and not set anew",
+    () =>
+      Effect.gen(function* () {
+        const program = good.replace(
+          "exports.schemaVersion",
+          `exports.secret = config.getSecret("password")
+           const args = require("node:fs").readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name)).flatMap((pid) => {
+             try { return [require("node:fs").readFileSync("/proc/" + pid + "/cmdline", "utf8")] } catch { return [] }
+           })
+           if (args.some((line) => line.includes("hunter2" + "hunter2"))) throw new Error("the secret is in an argv")
+           exports.schemaVersion`,
+        )
+        const { run, fs, instance } = yield* scene(program)
+        const file = `${instance}/project/Pulumi.instance.yaml`
+        const secretConfig = new Map([["password", Redacted.make("hunter2hunter2")]])
+        yield* run({
+          config: new Map([
+            ["storageRoot", "/a"],
+            ["namespace", "x"],
+          ]),
+          secretConfig,
+        })
+        const first = yield* fs.readFileString(file)
+        assert.include(first, "platform-instance:storageRoot: /a")
+        assert.match(first, /platform-instance:password:\n +secure: v1:/)
+        assert.notInclude(first, "hunter2")
+        yield* run({ config: new Map([["storageRoot", "/a"]]), secretConfig })
+        const second = yield* fs.readFileString(file)
+        assert.notInclude(second, "platform-instance:namespace")
+        assert.strictEqual(/secure: .*/.exec(second)?.[0], /secure: .*/.exec(first)?.[0])
+        yield* run({ config: new Map() })
+        assert.notInclude(yield* fs.readFileString(file), "password")
+      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+    180_000,
+  )
+
+  it.live(
+    "an operation that is interrupted cancels the engine, which lets go of its lock by itself",
+    () =>
+      Effect.gen(function* () {
+        const { runWith, fs, instance } = yield* scene(
+          `${good}; setInterval(() => {}, 1000); exports.endpoints = new Promise(() => {})`,
+        )
+        const up = yield* Deferred.make<void>()
+        const fiber = yield* runWith({}, ({ step }) =>
+          step === "up" ? Effect.asVoid(Deferred.succeed(up, undefined)) : Effect.void,
+        ).pipe(Effect.forkChild)
+        yield* Deferred.await(up)
+        yield* waitForLock(fs, instance)
+        yield* Fiber.interrupt(fiber)
+        assert.deepStrictEqual(yield* locks(fs, instance), [])
+        assert.isFalse(yield* fs.exists(`${instance}/operation.json`))
+      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+    120_000,
+  )
+
+  it.live(
+    "an operation that is killed leaves its lock; the next operation proves it dead, and goes on",
+    () =>
+      Effect.gen(function* () {
+        const { runWith, fs, root, instance } = yield* scene(
+          `${good}; exports.endpoints = new Promise(() => {})`,
+        )
+        const up = yield* Deferred.make<void>()
+        const fiber = yield* runWith({}, ({ step }) =>
+          step === "up" ? Effect.asVoid(Deferred.succeed(up, undefined)) : Effect.void,
+        ).pipe(Effect.flip, Effect.forkChild)
+        yield* Deferred.await(up)
+        yield* waitForLock(fs, instance)
+        const marker = yield* fs.readFileString(`${instance}/operation.json`)
+        const runner = Number(/"pid": ?([0-9]+)/.exec(marker)?.[1])
+        // Children first: the CLI would still let go of its lock when it notices that its host is gone.
+        for (const pid of (yield* sessionProcesses(runner)).reverse()) process.kill(pid, "SIGKILL")
+        const error = yield* Fiber.join(fiber)
+        assert.include(error.message, "killed")
+        assert.strictEqual((yield* locks(fs, instance)).length, 1)
+        assert.deepStrictEqual(yield* sessionProcesses(runner), [])
+
+        yield* fs.writeFileString(`${root}/package/node_modules/@di-framework/platform/existing.js`, good)
+        const notices: Array<string> = []
+        const after = yield* runWith({}, ({ notice }) =>
+          Effect.sync(() => {
+            if (notice !== undefined) notices.push(notice)
+          }),
+        )
+        assert.strictEqual(after.namespace, "wasmcloud")
+        assert.strictEqual(notices.length, 1)
+        assert.match(notices[0] ?? "", /^Removed the lock of a holder that has ended: pid [0-9]+/)
+        assert.deepStrictEqual(yield* locks(fs, instance), [])
+      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+    120_000,
+  )
+
+  it.live(
+    "a program that never returns, with nothing to await, is cancelled",
+    () =>
+      Effect.gen(function* () {
+        const { run } = yield* scene(`${good}; exports.endpoints = new Promise(() => {})`, {
+          hang: "3 seconds",
+        })
+        const error = yield* Effect.flip(run())
+        assert.strictEqual(error.reason, "Cancelled")
+        assert.match(error.message, /^The platform's program hangs/)
+      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+    120_000,
+  )
+
+  it.live(
+    "a wrong passphrase writes nothing and is called what it is",
+    () =>
+      Effect.gen(function* () {
+        const { run, fs, root } = yield* scene(good)
+        yield* run()
+        yield* fs.writeFileString(`${root}/passphrase`, "wrong")
+        const error = yield* Effect.flip(run())
+        assert.match(error.message, /^The passphrase does not open this instance's state/)
+        yield* fs.remove(`${root}/passphrase`)
+        const missing = yield* Effect.flip(run())
+        assert.strictEqual(missing.step, "read passphrase")
+        yield* fs.writeFileString(`${root}/passphrase`, "correct horse battery")
+        assert.deepStrictEqual((yield* run()).changes, { same: 2 })
       }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
     120_000,
   )
