@@ -1,0 +1,298 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Equal, Option, Schema } from "effect"
+import type { Decision } from "../../../src/actors/instance/Decision.ts"
+import type { Operation } from "../../../src/actors/instance/Operation.ts"
+import { type PlanInput, plan } from "../../../src/actors/instance/plan.ts"
+import type { TargetVerdict } from "../../../src/actors/instance/target/TargetState.ts"
+
+const now = 1_000_000_000
+const second = 1_000
+const minute = 60 * second
+
+const ready: TargetVerdict = { _tag: "Ready", serviceUID: "service", kubeSystemUID: "cluster" }
+const waiting: TargetVerdict = {
+  _tag: "Wait",
+  condition: { reason: "ControlPlanePending", message: "not ready" },
+}
+const stuck: TargetVerdict = { _tag: "Stuck", condition: { reason: "TargetUnreachable", message: "silent" } }
+const acting: TargetVerdict = {
+  _tag: "Act",
+  step: { _tag: "InstallRelease" },
+  condition: { reason: "Creating", message: "installing" },
+}
+const install: Operation = {
+  _tag: "Install",
+  reason: "FirstInstall",
+  generation: 1,
+  version: "6.0.22",
+  over: "nothing",
+}
+const helm: Operation = { _tag: "Target", step: "InstallRelease" }
+const uninstall: Operation = { _tag: "Uninstall" }
+
+/** A Ready instance at generation 1 whose last install ended ten minutes ago. */
+const settled: PlanInput = {
+  now,
+  deleting: false,
+  hasFinalizer: true,
+  version: "6.0.22",
+  generation: 1,
+  target: ready,
+  running: Option.none(),
+  installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 10 * minute }),
+  lastInstallFailed: false,
+  retryAt: Option.none(),
+  targetPollMillis: 10 * second,
+  repairIntervalMillis: 30 * minute,
+}
+const fresh: PlanInput = { ...settled, installed: Option.none() }
+const due: PlanInput = {
+  ...settled,
+  installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 30 * minute }),
+}
+
+const wait = (timer: "retry" | "poll" | "repair", at: number): Decision => ({
+  _tag: "Wait",
+  wakes: [{ timer, at }],
+})
+const run = (reason: Extract<Decision, { _tag: "Install" }>["reason"], refresh: boolean): Decision => ({
+  _tag: "Install",
+  reason,
+  refresh,
+})
+const cancel = (because: string): Decision => ({ _tag: "CancelOperation", because })
+const step: Decision = { _tag: "TargetStep", step: { _tag: "InstallRelease" } }
+const later = Option.some(now + 5 * second)
+
+const table: ReadonlyArray<readonly [when: string, input: PlanInput, then: Decision]> = [
+  ["a deleted instance is deleted", { ...settled, deleting: true }, { _tag: "Delete" }],
+  [
+    "a deleted instance without our finalizer is not adopted again",
+    { ...settled, deleting: true, hasFinalizer: false },
+    { _tag: "Delete" },
+  ],
+  [
+    "a deletion ends a running install first",
+    { ...settled, deleting: true, running: Option.some(install) },
+    cancel("the instance is being deleted"),
+  ],
+  [
+    "a deletion ends a running target step first",
+    { ...settled, deleting: true, running: Option.some(helm) },
+    cancel("the instance is being deleted"),
+  ],
+  [
+    "a deletion lets its own uninstall run",
+    { ...settled, deleting: true, running: Option.some(uninstall) },
+    { _tag: "Delete" },
+  ],
+  [
+    "the finalizer goes before the target",
+    { ...fresh, hasFinalizer: false, target: acting },
+    { _tag: "AddFinalizer" },
+  ],
+  ["a target that needs a step gets it", { ...fresh, target: acting }, step],
+  [
+    "a target step waits out the backoff",
+    { ...fresh, target: acting, retryAt: later },
+    wait("retry", now + 5 * second),
+  ],
+  ["a backoff that is over holds up nothing", { ...fresh, target: acting, retryAt: Option.some(now) }, step],
+  [
+    "a target that comes up by itself is polled",
+    { ...fresh, target: waiting },
+    wait("poll", now + 10 * second),
+  ],
+  ["a target that is stuck is polled", { ...settled, target: stuck }, wait("poll", now + 10 * second)],
+  [
+    "nothing is installed into a target that is not ready, whatever is due",
+    { ...due, target: waiting, lastInstallFailed: true, version: "6.0.23", generation: 2 },
+    wait("poll", now + 10 * second),
+  ],
+  ["nothing installed is a first install, without a refresh", fresh, run("FirstInstall", false)],
+  ["a failed install is retried, with a refresh", { ...fresh, lastInstallFailed: true }, run("Retry", true)],
+  [
+    "a retry takes precedence over a version change",
+    { ...settled, lastInstallFailed: true, version: "6.0.23", generation: 2 },
+    run("Retry", true),
+  ],
+  [
+    "a retry waits out the backoff",
+    { ...settled, lastInstallFailed: true, retryAt: later },
+    wait("retry", now + 5 * second),
+  ],
+  [
+    "another version is installed",
+    { ...settled, version: "6.0.23", generation: 2 },
+    run("VersionChanged", false),
+  ],
+  [
+    "an older version is installed too",
+    { ...settled, version: "6.0.9", generation: 2 },
+    run("VersionChanged", false),
+  ],
+  ["another spec of the same version is installed", { ...settled, generation: 2 }, run("SpecChanged", false)],
+  ["a spec change is told even when a repair is due", { ...due, generation: 2 }, run("SpecChanged", false)],
+  ["a repair that is due runs, with a refresh", due, run("RepairDue", true)],
+  ["a settled instance sleeps until its repair", settled, wait("repair", now + 20 * minute)],
+  [
+    "a time in the future counts as due now",
+    { ...settled, installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now + 1 }) },
+    run("RepairDue", true),
+  ],
+  [
+    "a running install is left alone",
+    { ...fresh, running: Option.some(install) },
+    wait("poll", now + 10 * second),
+  ],
+  [
+    "a running install is cancelled when its target is lost",
+    { ...fresh, running: Option.some(install), target: stuck },
+    cancel("the target was lost"),
+  ],
+  [
+    "a running target step is left alone while the target is not ready",
+    { ...fresh, running: Option.some(helm), target: acting },
+    wait("poll", now + 10 * second),
+  ],
+]
+
+describe("the plan", () => {
+  for (const [when, input, then] of table) {
+    it(`${when}`, () => {
+      assert.deepStrictEqual(plan(input), then)
+    })
+  }
+})
+
+const millis = Schema.Finite.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 2 * now }))
+const maybe = <S extends Schema.Constraint>(schema: S) => Schema.OptionFromNullOr(schema)
+const inputs = Arbitrary.schema(
+  Schema.Struct({
+    now: Schema.Literal(now),
+    deleting: Schema.Boolean,
+    hasFinalizer: Schema.Boolean,
+    version: Schema.Literals(["1.0.0", "2.0.0"]),
+    generation: Schema.Literals([1, 2]),
+    target: Schema.Literals(["ready", "waiting", "stuck", "acting"]),
+    running: Schema.Literals(["nothing", "install", "helm", "uninstall"]),
+    installed: Schema.toType(
+      maybe(
+        Schema.Struct({
+          version: Schema.Literals(["1.0.0", "2.0.0"]),
+          generation: Schema.Literals([0, 1, 2]),
+          finishedAt: millis,
+        }),
+      ),
+    ),
+    lastInstallFailed: Schema.Boolean,
+    retryAt: Schema.toType(maybe(millis)),
+    targetPollMillis: Schema.Literals([10 * second, minute]),
+    repairIntervalMillis: Schema.Literals([minute, 30 * minute]),
+  }),
+).pipe(
+  Arbitrary.map(
+    (raw): PlanInput => ({
+      ...raw,
+      target: { ready, waiting, stuck, acting }[raw.target],
+      running: Option.fromNullishOr({ nothing: undefined, install, helm, uninstall }[raw.running]),
+    }),
+  ),
+)
+const many = { arbitrary: { runs: 2_000 } }
+
+describe("the plan, whatever is known", () => {
+  it.prop(
+    "is total and decides the same of the same",
+    { input: inputs },
+    ({ input }) => {
+      const copy: PlanInput = { ...input, target: { ...input.target } }
+      assert.isTrue(Equal.equals(plan(input), plan(copy)))
+    },
+    many,
+  )
+
+  it.prop(
+    "does nothing but delete, once it is deleted",
+    { input: inputs },
+    ({ input }) => {
+      const decision = plan({ ...input, deleting: true })
+      const foreign = Option.exists(input.running, (operation) => operation._tag !== "Uninstall")
+      assert.strictEqual(decision._tag, foreign ? "CancelOperation" : "Delete")
+    },
+    many,
+  )
+
+  it.prop(
+    "does nothing but add the finalizer, while there is none",
+    { input: inputs },
+    ({ input }) => {
+      assert.deepStrictEqual(plan({ ...input, deleting: false, hasFinalizer: false }), {
+        _tag: "AddFinalizer",
+      })
+    },
+    many,
+  )
+
+  it.prop(
+    "starts nothing while something runs, nor before the backoff is over",
+    { input: inputs },
+    ({ input }) => {
+      const started = ["Install", "TargetStep"].includes(plan(input)._tag)
+      if (!started) return
+      assert.isTrue(Option.isNone(input.running))
+      assert.isTrue(Option.isNone(input.retryAt) || input.retryAt.value <= now)
+    },
+    many,
+  )
+
+  it.prop(
+    "installs into a ready target alone",
+    { input: inputs },
+    ({ input }) => {
+      if (plan(input)._tag === "Install") assert.strictEqual(input.target._tag, "Ready")
+    },
+    many,
+  )
+
+  it.prop(
+    "never waits without a wake-up, and never for one that has passed",
+    { input: inputs },
+    ({ input }) => {
+      const decision = plan(input)
+      if (decision._tag !== "Wait") return
+      assert.isNotEmpty(decision.wakes)
+      for (const { at } of decision.wakes) assert.isAbove(at, now)
+    },
+    many,
+  )
+
+  it.prop(
+    "refreshes before a retry and a repair, and only then",
+    { input: inputs },
+    ({ input }) => {
+      const decision = plan(input)
+      if (decision._tag !== "Install") return
+      assert.strictEqual(decision.refresh, ["Retry", "RepairDue"].includes(decision.reason))
+    },
+    many,
+  )
+
+  it.prop(
+    "rests once an install has ended well: it repeats nothing on an unchanged world",
+    { input: inputs },
+    ({ input }) => {
+      const decision = plan(input)
+      if (decision._tag !== "Install") return
+      const { version, generation } = input
+      const after = plan({
+        ...input,
+        installed: Option.some({ version, generation, finishedAt: now }),
+        lastInstallFailed: false,
+        retryAt: Option.none(),
+      })
+      assert.deepStrictEqual(after, wait("repair", now + input.repairIntervalMillis))
+    },
+    many,
+  )
+})
