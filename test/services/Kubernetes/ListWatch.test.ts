@@ -70,6 +70,18 @@ describe("list, then watch", () => {
     }),
   )
 
+  it.effect("does not end a life that it never told of", () =>
+    Effect.gen(function* () {
+      const { first, events } = yield* watching()
+      yield* first.send(
+        line("DELETED", configMap("a", "2", { uid: "earlier" })),
+        line("DELETED", configMap("never seen", "3")),
+      )
+      yield* settle
+      assert.deepStrictEqual(events.map(brief), ["= a"])
+    }),
+  )
+
   it.effect("asks for the metadata of Secrets only, whatever the caller says", () =>
     Effect.gen(function* () {
       const machine = yield* start({ namespace: "ns", metadataOnly: false }, Kinds.Secret)
