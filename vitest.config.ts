@@ -5,14 +5,21 @@ import { defineConfig } from "vitest/config"
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**", "**/node_modules/**"] } },
+      {
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/e2e/**", "**/node_modules/**"],
+        },
+      },
       {
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/e2e/setup.ts"],
           testTimeout: 600_000,
-          hookTimeout: 600_000,
+          // A file waits in a hook until no other one disturbs the operator.
+          hookTimeout: 1_800_000,
           fileParallelism: true,
           maxWorkers: 3,
         },

@@ -1,0 +1,104 @@
+// The operator is killed, without a word of farewell, while it is at work on an instance: the instance becomes Ready all
+// the same, and nothing is there twice.
+import { existsSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { full } from "./support/Cluster.ts"
+import { inside } from "./support/Inside.ts"
+import {
+  conditionOf,
+  findHostNamespace,
+  type Key,
+  manifest,
+  revisions,
+  untilReady,
+} from "./support/Instance.ts"
+import { apply, createNamespace, kubectl, names } from "./support/Kubectl.ts"
+import { instanceState, killOperator, operatorLog, refusals, removeOperatorPod } from "./support/Operator.ts"
+import { holdOperator } from "./support/OperatorLock.ts"
+import { flaws, readPulumiState } from "./support/PulumiState.ts"
+import { until, untilTrue } from "./support/Until.ts"
+
+holdOperator("exclusive")
+
+/** Runs with an instance of its own, and deletes it. */
+const withInstance = async (namespace: string, use: (key: Key) => Promise<void>): Promise<void> => {
+  const key = { namespace, name: "one" }
+  await createNamespace(namespace)
+  await apply(manifest(key))
+  await use(key)
+  await kubectl(["delete", "pi", key.name, "--namespace", namespace, "--timeout=300s"])
+}
+
+/** Helm is at work, or has just been. */
+const duringTarget = async (key: Key): Promise<void> => {
+  const host = await until("the host namespace", () => findHostNamespace(key))
+  await untilTrue("a release record", async () => (await revisions("vcluster", host)).length > 0)
+}
+
+/** The engine holds its lock and has begun to create: the marker is there, the state has resources. */
+const duringUp = async (key: Key): Promise<void> => {
+  const state = await instanceState(key.namespace, key.name)
+  await untilTrue("an up that has created something", () => {
+    if (!existsSync(state.marker) || state.locks().length === 0) return false
+    try {
+      return readPulumiState(state).resources.length > 2
+    } catch {
+      // Not written yet, or just being replaced.
+      return false
+    }
+  })
+}
+
+const assertNothingTwice = async (key: Key): Promise<void> => {
+  const host = (await findHostNamespace(key)) ?? ""
+  const outer = await revisions("vcluster", host)
+  assert.lengthOf(
+    outer.filter((revision) => revision.endsWith(" deployed")),
+    1,
+    outer.join(", "),
+  )
+  assert.deepStrictEqual(await names("statefulsets", "--namespace", host), ["vcluster"])
+
+  const state = await instanceState(key.namespace, key.name)
+  assert.isFalse(existsSync(state.marker))
+  assert.isEmpty(state.locks())
+  assert.isEmpty(flaws(readPulumiState(state)))
+
+  await inside(key, async (context) => {
+    const inner = await revisions("wasmcloud", "wasmcloud", ...context)
+    assert.lengthOf(
+      inner.filter((revision) => revision.endsWith(" deployed")),
+      1,
+      inner.join(", "),
+    )
+    const namespaces = await names(...context, "namespaces")
+    assert.sameMembers(
+      namespaces.filter((name) => name.startsWith("di-")),
+      ["di-tenant-acme", "di-runtime-acme", "di-tenant-globex", "di-runtime-globex"],
+    )
+    assert.lengthOf(await names(...context, "deployments", "--namespace", "wasmcloud"), 2)
+    assert.sameMembers([...(await names(...context, "tenants"))], ["acme", "globex"])
+  })
+}
+
+const cases = [
+  { title: "killed while the target comes up", during: duringTarget, end: killOperator },
+  { title: "killed in an up", during: duringUp, end: killOperator },
+  { title: "its pod lost in an up", during: duringUp, end: removeOperatorPod },
+]
+
+describe("an operator that ends without notice", () => {
+  for (const [index, { title, during, end }] of cases.entries()) {
+    it.each(Array.from({ length: full ? 5 : 1 }, (_, round) => round))(`${title} (round %i)`, (round) =>
+      withInstance(`crash-${index}-${round}`, async (key) => {
+        await during(key)
+        await end()
+        const ready = await untilReady(key)
+        assert.strictEqual(conditionOf(ready, "Installed")?.status, "True")
+        assert.strictEqual(ready.status?.installedVersion, "6.0.22")
+        await assertNothingTwice(key)
+        assert.isEmpty(refusals(await operatorLog()))
+      }),
+    )
+  }
+})

@@ -1,0 +1,147 @@
+// The operator's pod: its log, its end, its state on the node.
+import { existsSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { Schema } from "effect"
+import { fromNode, onNode, operatorNamespace } from "./Cluster.ts"
+import { getJson, kubectl } from "./Kubectl.ts"
+import { until } from "./Until.ts"
+
+const Pods = Schema.Struct({
+  items: Schema.Array(
+    Schema.Struct({
+      metadata: Schema.Struct({ name: Schema.String, uid: Schema.String }),
+      status: Schema.Struct({
+        containerStatuses: Schema.optionalKey(
+          Schema.Array(
+            Schema.Struct({
+              ready: Schema.Boolean,
+              restartCount: Schema.Finite,
+              containerID: Schema.optionalKey(Schema.String),
+            }),
+          ),
+        ),
+      }),
+    }),
+  ),
+})
+
+const selector = ["--namespace", operatorNamespace, "--selector=app.kubernetes.io/name=platform-operator"]
+
+export interface Incarnation {
+  readonly pod: string
+  readonly podUID: string
+  readonly restarts: number
+  /** containerd's id of the container. */
+  readonly container: string
+}
+
+/** The running operator; `undefined` while there is none that is ready. */
+export const incarnation = async (): Promise<Incarnation | undefined> => {
+  const { items } = await getJson(Pods, ["pods", ...selector])
+  for (const { metadata, status } of items) {
+    const [container] = status.containerStatuses ?? []
+    if (container?.ready && container.containerID !== undefined) {
+      return {
+        pod: metadata.name,
+        podUID: metadata.uid,
+        restarts: container.restartCount,
+        container: container.containerID.replace("containerd://", ""),
+      }
+    }
+  }
+  return undefined
+}
+
+const another = (before: Incarnation): Promise<Incarnation> =>
+  until("another operator is ready", async () => {
+    const now = await incarnation()
+    return now !== undefined && now.container !== before.container ? now : undefined
+  })
+
+/** SIGKILL to the first process of the container: nothing in it gets to say goodbye. Gives the one that follows. */
+export const killOperator = async (): Promise<Incarnation> => {
+  const before = await until("the operator is ready", incarnation)
+  const tasks = await onNode("ctr", "--namespace", "k8s.io", "tasks", "ls")
+  const pid = new RegExp(`^${before.container}\\s+(\\d+)`, "m").exec(tasks)?.[1]
+  if (pid === undefined) throw new Error(`no task of container ${before.container}: ${tasks}`)
+  await onNode("kill", "-KILL", pid)
+  return another(before)
+}
+
+/** The pod is taken away without a grace period, as from a node that was lost. Gives the one that follows. */
+export const removeOperatorPod = async (): Promise<Incarnation> => {
+  const before = await until("the operator is ready", incarnation)
+  await kubectl([
+    "delete",
+    "pod",
+    before.pod,
+    "--namespace",
+    operatorNamespace,
+    "--force",
+    "--grace-period=0",
+  ])
+  return another(before)
+}
+
+/** The log of the running operator and of the one before it in the same pod. */
+export const operatorLog = async (): Promise<string> => {
+  const now = await until("the operator is ready", incarnation)
+  const log = ["logs", now.pod, "--namespace", operatorNamespace, "--tail=-1"]
+  const previous = now.restarts > 0 ? await kubectl([...log, "--previous"]) : ""
+  return previous + (await kubectl(log))
+}
+
+/** Lines of a log in which the API server refused something. */
+export const refusals = (log: string): ReadonlyArray<string> =>
+  log.split("\n").filter((line) => /\b403\b|forbidden/i.test(line))
+
+const Volumes = Schema.Struct({
+  items: Schema.Array(
+    Schema.Struct({
+      spec: Schema.Struct({
+        claimRef: Schema.optionalKey(Schema.Struct({ namespace: Schema.String, name: Schema.String })),
+        local: Schema.optionalKey(Schema.Struct({ path: Schema.String })),
+      }),
+    }),
+  ),
+})
+
+/** The operator's state directory, as this machine sees it. */
+export const stateDirectory = async (): Promise<string> => {
+  const { items } = await getJson(Volumes, ["persistentvolumes"])
+  const volume = items.find(
+    ({ spec }) =>
+      spec.claimRef?.namespace === operatorNamespace && spec.claimRef.name === "platform-operator-state",
+  )
+  if (volume?.spec.local === undefined) throw new Error("the operator's state claim has no local volume")
+  return fromNode(volume.spec.local.path)
+}
+
+/** What an administrator finds of one instance in the state directory. */
+export interface InstanceState {
+  readonly root: string
+  readonly marker: string
+  readonly record: string
+  readonly project: string
+  readonly backend: string
+  /** Lock files of Pulumi's file backend. */
+  readonly locks: () => ReadonlyArray<string>
+}
+
+export const instanceState = async (namespace: string, name: string): Promise<InstanceState> => {
+  const root = join(await stateDirectory(), "instances", namespace, name)
+  const backend = join(root, "backend")
+  return {
+    root,
+    marker: join(root, "operation.json"),
+    record: join(root, "instance.json"),
+    project: join(root, "project"),
+    backend,
+    locks: () => {
+      const folder = join(backend, ".pulumi", "locks")
+      return existsSync(folder)
+        ? readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".json"))
+        : []
+    },
+  }
+}
