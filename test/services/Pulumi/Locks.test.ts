@@ -1,0 +1,170 @@
+// Who may be alive, judged with real processes (field reports F04, F11): nothing is taken from a holder that may
+// be, and what a dead one left is removed, that alone.
+import { NodeServices } from "@effect/platform-node"
+import { assert, layer } from "@effect/vitest"
+import { Effect, FileSystem, Layer } from "effect"
+import { spawnChild } from "../../../src/services/Process/Child.ts"
+import { processStartTime, sessionProcesses } from "../../../src/services/Process/Session.ts"
+import type { Identity } from "../../../src/services/Pulumi/Evidence.ts"
+import { settle } from "../../../src/services/Pulumi/Locks.ts"
+import { type OperationMarker, StateStore } from "../../../src/services/StateStore/StateStore.ts"
+import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
+import { temporary } from "./harness.ts"
+
+const key = { namespace: "team-a", name: "one" }
+const us: Identity = { podUID: "uid-2", podName: "operator", incarnation: "second", hostname: "operator" }
+
+const scene = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const root = yield* temporary
+  const context = yield* Layer.build(Layer.orDie(StateStoreLive.layer({ stateDir: root })))
+  const store = yield* StateStore.pipe(Effect.provideContext(context))
+  const { backend } = yield* store.prepare(key)
+  const locks = `${backend}/.pulumi/locks/organization/platform-instance/instance`
+  yield* fs.makeDirectory(locks, { recursive: true })
+  return {
+    store,
+    lock: (
+      name: string,
+      own: { readonly pid?: number; readonly hostname?: string; readonly timestamp?: string },
+    ) =>
+      fs
+        .writeFileString(
+          `${locks}/${name}.json`,
+          JSON.stringify({
+            pid: 1,
+            username: "u",
+            hostname: "elsewhere",
+            timestamp: "2026-01-01T00:00:00Z",
+            ...own,
+          }),
+        )
+        .pipe(Effect.andThen(fs.writeFileString(`${locks}/${name}.json.attrs`, "{}"))),
+    left: fs.readDirectory(locks),
+    settle: (alive: ReadonlyArray<string> = []) =>
+      settle(key, us, (podName, podUID) =>
+        Effect.succeed(alive.includes(podName) || (podUID !== undefined && alive.includes(podUID))),
+      ).pipe(Effect.provideContext(context)),
+    marker: (holder: Partial<OperationMarker["holder"]>) =>
+      store.writeOperation(key, {
+        format: 1,
+        kind: "RepairDue",
+        version: "6.0.22",
+        generation: 3,
+        startedAt: "2026-11-29T10:00:00.000Z",
+        holder: { podUID: "uid-1", podName: "operator", incarnation: "first", ...holder },
+      }),
+  }
+})
+
+/** A process of a session of its own, with a child in a process group of its own, as a runner's provider is. */
+const runner = Effect.gen(function* () {
+  const child = yield* spawnChild({
+    command: "/bin/sh",
+    args: ["-c", "sleep 600 & exec sleep 600"],
+    env: { PATH: "/usr/bin:/bin", PLATFORM_OPERATOR_INCARNATION: "first" },
+    grace: "1 second",
+  })
+  const startTime = (yield* processStartTime(child.pid)) ?? ""
+  // The shell has forked once both are there.
+  yield* sessionProcesses(child.pid).pipe(Effect.repeat({ until: (pids) => pids.length > 1 }))
+  return { pid: child.pid, startTime }
+})
+
+layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operation left", (it) => {
+  it.effect("nothing: nothing is settled", () =>
+    Effect.gen(function* () {
+      const { settle } = yield* scene
+      assert.deepStrictEqual(yield* settle(), { interrupted: false, notices: [] })
+    }),
+  )
+
+  it.effect("a marker of a pod that lives: waited for, by its UID, and named with its time", () =>
+    Effect.gen(function* () {
+      const { settle, marker, lock, left } = yield* scene
+      yield* marker({})
+      yield* lock("a", {})
+      const error = yield* Effect.flip(settle(["uid-1"]))
+      assert.include(error.message, "pod operator (RepairDue of 6.0.22, since 2026-11-29T10:00:00.000Z)")
+      assert.strictEqual((yield* left).length, 2)
+    }),
+  )
+
+  it.effect("a marker of a pod that is gone: interrupted, though a pod of the same name lives", () =>
+    Effect.gen(function* () {
+      const { settle, marker } = yield* scene
+      yield* marker({})
+      assert.isTrue((yield* settle(["operator-of-another-uid"])).interrupted)
+    }),
+  )
+
+  it.effect("a marker of an earlier incarnation in our pod: its processes are ended, by start time", () =>
+    Effect.gen(function* () {
+      const { settle, marker } = yield* scene
+      const { pid, startTime } = yield* runner
+      yield* marker({ podUID: us.podUID, pid, startTime })
+      assert.isTrue((yield* settle()).interrupted)
+      assert.deepStrictEqual(yield* sessionProcesses(pid), [])
+    }),
+  )
+
+  it.effect("a process of the same pid that started at another time is somebody else: left alone", () =>
+    Effect.gen(function* () {
+      const { settle, marker } = yield* scene
+      const { pid } = yield* runner
+      yield* marker({ podUID: us.podUID, pid, startTime: "1" })
+      assert.isTrue((yield* settle()).interrupted)
+      assert.strictEqual((yield* sessionProcesses(pid)).length, 2)
+    }),
+  )
+
+  it.effect("an orphan of a dead runner is ended when it carries the incarnation, and only then", () =>
+    Effect.gen(function* () {
+      const { settle, marker } = yield* scene
+      const { pid, startTime } = yield* runner
+      process.kill(pid, "SIGKILL")
+      yield* processStartTime(pid).pipe(Effect.repeat({ until: (found) => found === undefined }))
+      yield* marker({ podUID: us.podUID, pid, startTime, incarnation: "another" })
+      yield* settle()
+      assert.strictEqual((yield* sessionProcesses(pid)).length, 1)
+      yield* marker({ podUID: us.podUID, pid, startTime })
+      yield* settle()
+      assert.deepStrictEqual(yield* sessionProcesses(pid), [])
+    }),
+  )
+
+  it.effect(
+    "the lock of a pod that is gone is removed, once, naming it; the lock of one that lives stays",
+    () =>
+      Effect.gen(function* () {
+        const { settle, lock, left } = yield* scene
+        yield* lock("a", { hostname: "operator-old", pid: 77 })
+        const settled = yield* settle()
+        assert.deepStrictEqual(settled.notices, [
+          "Removed the lock of a holder that has ended: pid 77 on operator-old, written 2026-01-01T00:00:00Z.",
+        ])
+        assert.deepStrictEqual(yield* left, [])
+        assert.deepStrictEqual((yield* settle()).notices, [])
+
+        yield* lock("b", { hostname: "operator-old" })
+        yield* lock("c", { hostname: "operator-live" })
+        const error = yield* Effect.flip(settle(["operator-live"]))
+        assert.include(error.message, "u@operator-live (pid 1, since 2026-01-01T00:00:00Z)")
+        assert.strictEqual((yield* left).length, 4)
+      }),
+  )
+
+  it.effect(
+    "a lock of our own host name is alive with a process that is older than it, and dead without",
+    () =>
+      Effect.gen(function* () {
+        const { settle, lock } = yield* scene
+        yield* lock("a", { hostname: us.hostname, pid: process.pid, timestamp: "2100-01-01T00:00:00Z" })
+        assert.include((yield* Effect.flip(settle())).message, `pid ${process.pid}`)
+        yield* lock("a", { hostname: us.hostname, pid: process.pid, timestamp: "2000-01-01T00:00:00Z" })
+        assert.strictEqual((yield* settle()).notices.length, 1)
+        yield* lock("a", { hostname: us.hostname, pid: 4_194_303, timestamp: "2100-01-01T00:00:00Z" })
+        assert.strictEqual((yield* settle()).notices.length, 1)
+      }),
+  )
+})
