@@ -1,14 +1,15 @@
 // Tables and generated parts of a page.
 
-/** A text as a table's cell: one line, and no bar that would end it. */
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ")
+/** A text as a table's cell: one line, no bar that would end it, and no `<name>` that would be taken for HTML. */
+const cell = (text: string): string =>
+  text
+    .replaceAll("|", "\\|")
+    .replaceAll(/\s*\n\s*/g, " ")
+    .replaceAll(/(`[^`]*`)|</g, (less, span: string | undefined) => span ?? `\\${less}`)
 
 export const code = (text: string): string => `\`${text}\``
 
-export const table = (
-  head: ReadonlyArray<string>,
-  rows: ReadonlyArray<ReadonlyArray<string>>,
-): string =>
+export const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
   [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n")
 
 const generatedPart = /(<!-- generated: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g

@@ -46,8 +46,7 @@ export const currentPages = async (root: string): Promise<ReadonlyMap<string, st
   return new Map(
     await Promise.all(
       pagesWithParts.map(
-        async (path) =>
-          [path, withGeneratedParts(await readFile(join(root, path), "utf8"), parts)] as const,
+        async (path) => [path, withGeneratedParts(await readFile(join(root, path), "utf8"), parts)] as const,
       ),
     ),
   )

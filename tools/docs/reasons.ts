@@ -15,7 +15,8 @@ import { code, table } from "./Markdown.ts"
 const trueWhen: Record<ConditionType, string> = {
   TargetReady: "the vCluster answers with the kubeconfig the operator holds",
   Installed: "`spec.version` is installed",
-  ConfigApplied: "an install has applied the platform settings of the generation in `status.applied.generation`",
+  ConfigApplied:
+    "an install has applied the platform settings of the generation in `status.applied.generation`",
   Ready: "the instance can be used at `spec.version`",
   OwnerServiceProtected: "the admission policy that guards `service/vcluster` is in place",
 }
@@ -23,13 +24,16 @@ const trueWhen: Record<ConditionType, string> = {
 const targetFalse: Record<TargetWaitingReason | TargetFailureReason, string> = {
   Creating: "First steps: namespace, policies, or a vCluster release that is being installed.",
   ControlPlanePending: "`statefulset/vcluster` is not ready; the message has the pod's own words.",
-  KubeconfigPending: "The vCluster has not written its kubeconfig Secret `vc-vcluster` yet, or has not answered yet.",
-  KubeconfigMissing: "`vc-vcluster` was there and is gone; a resync begins. Not set yet, see the status page.",
+  KubeconfigPending:
+    "The vCluster has not written its kubeconfig Secret `vc-vcluster` yet, or has not answered yet.",
+  KubeconfigMissing:
+    "`vc-vcluster` was there and is gone; a resync begins. Not set yet, see the status page.",
   Repairing: "An object of the release is missing and is put back from the stored release.",
   RolledBack: "An interrupted or failed change of the release is taken back to the last deployed revision.",
   Resyncing: "The vCluster is writing its objects to the host again. Not set yet, see the status page.",
   TargetUnreachable: "Three checks of the API in a row failed; the message names its address.",
-  TargetError: "A step towards the target failed; the message names step and error. Tried again with a backoff.",
+  TargetError:
+    "A step towards the target failed; the message names step and error. Tried again with a backoff.",
   TargetDeleteFailed: "While deleting: uninstalling the release or deleting the host namespace failed.",
 }
 
@@ -44,18 +48,21 @@ const installedTrue: Record<InstallReason, string> = {
 
 const installedFalse: Record<InstallFailureReason, string> = {
   InstallFailed: "An install or repair failed; the message names step, version and error.",
-  TenantAuthSecretUnavailable: "The Secret or key of `tenantAuth.clientSecretRef` is missing, empty or cannot be read.",
+  TenantAuthSecretUnavailable:
+    "The Secret or key of `tenantAuth.clientSecretRef` is missing, empty or cannot be read.",
   TenantHostImageUnsupported:
     "`tenantHostImage` is empty, and there is no default image that this version of the package approves. Nothing was applied.",
   InvalidStorageRoot: "The custom `storageRoot` is one a cleanup could reach. Nothing was applied.",
   UninstallFailed: "While deleting: dropping the install state, or releasing the finalizer, failed.",
-  StorageCleanupFailed: "While deleting: the default storage root could not be removed; the message names the path.",
+  StorageCleanupFailed:
+    "While deleting: the default storage root could not be removed; the message names the path.",
 }
 
 const readyFalse: Record<ReadyWaitingReason, string> = {
   TargetPending: "The target is not there yet, or is being taken away.",
   Installing: "A first install or an upgrade is running. The reason is this operator's own.",
-  WaitingForStorageCleanup: "While deleting: cleanup Jobs or pods, named in the message, have to be gone first.",
+  WaitingForStorageCleanup:
+    "While deleting: cleanup Jobs or pods, named in the message, have to be gone first.",
 }
 
 const meanings: Record<ConditionType, Record<"True" | "False", Readonly<Record<string, string>>>> = {
@@ -71,7 +78,9 @@ const meanings: Record<ConditionType, Record<"True" | "False", Readonly<Record<s
   Ready: { True: { Ready: "The instance can be used." }, False: readyFalse },
   OwnerServiceProtected: {
     True: { AdmissionPolicyInstalled: "Deleting `service/vcluster` is denied." },
-    False: { AdmissionPolicyUnavailable: "The API server has no admission policies; nothing guards the Service." },
+    False: {
+      AdmissionPolicyUnavailable: "The API server has no admission policies; nothing guards the Service.",
+    },
   },
 }
 
@@ -102,6 +111,11 @@ export const reasonTable = (): string =>
     ["Condition", "Status", "Reason", "Meaning"],
     [
       ...rows,
-      [code("Ready"), "False", "any failure of `TargetReady` or `Installed`", "With the same message as there."],
+      [
+        code("Ready"),
+        "False",
+        "any failure of `TargetReady` or `Installed`",
+        "With the same message as there.",
+      ],
     ],
   )

@@ -40,4 +40,7 @@ const rows = (
 
 /** From the texts of values.schema.json and values.yaml. */
 export const valueTable = (schemaJson: string, valuesYaml: string): string =>
-  table(["Value", "Default", "What it is"], rows(decodeSchema(schemaJson), decodeValues(parse(valuesYaml)), ""))
+  table(
+    ["Value", "Default", "What it is"],
+    rows(decodeSchema(schemaJson), decodeValues(parse(valuesYaml)), ""),
+  )

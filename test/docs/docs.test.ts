@@ -1,0 +1,135 @@
+// The pages say what is so: links lead somewhere, generated parts are current, and nobody meets a reason, an annotation
+// or a value that no page explains.
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { dirname, join, relative } from "node:path"
+import { describe, expect, it } from "vitest"
+import { conditionTypes, reasons } from "../../src/schema/Conditions.ts"
+import * as Names from "../../src/schema/Names.ts"
+import { Phase } from "../../src/schema/PlatformStatus.ts"
+import { generatedPartsOf } from "../../tools/docs/Markdown.ts"
+import { currentPages, generatedParts } from "../../tools/docs/pages.ts"
+
+const root = join(import.meta.dirname, "../..")
+const read = (path: string): string => readFileSync(join(root, path), "utf8")
+
+const skipped = new Set(["node_modules", ".git", ".cache", "dist"])
+const pagesBelow = (folder: string): ReadonlyArray<string> =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (skipped.has(entry.name)) return []
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return pagesBelow(path)
+    return entry.name.endsWith(".md") ? [relative(root, path)] : []
+  })
+const pages = pagesBelow(root)
+
+/** What a page says outside of its code. */
+const prose = (page: string): string => read(page).replaceAll(/^ *```[\s\S]*?^ *```$/gm, "")
+
+const linksOf = (page: string): ReadonlyArray<string> =>
+  [...prose(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target)
+
+/** As GitHub makes them of headings. */
+const anchorsOf = (page: string): ReadonlySet<string> =>
+  new Set(
+    [...prose(page).matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+        .trim()
+        .replaceAll(" ", "-"),
+    ),
+  )
+
+/** Why a link leads nowhere, or nothing. Links out of the repository are not followed. */
+const linkProblem = (page: string, link: string): string | undefined => {
+  if (/^[a-z]+:/.test(link)) return undefined
+  const [path = "", anchor] = link.split("#")
+  const target = path === "" ? page : relative(root, join(root, dirname(page), path))
+  if (!existsSync(join(root, target))) return `${page}: ${link}: there is no ${target}`
+  if (anchor === undefined) return undefined
+  return anchorsOf(target).has(anchor) ? undefined : `${page}: ${link}: ${target} has no such heading`
+}
+
+describe("a page", () => {
+  it("links only to what is there", () => {
+    expect(pages).toContain("docs/operate.md")
+    expect(pages.flatMap((page) => linksOf(page).flatMap((link) => linkProblem(page, link) ?? []))).toEqual(
+      [],
+    )
+  })
+
+  it("is read from the front page on", () => {
+    const linked = new Set(
+      pages.flatMap((page) => linksOf(page).map((link) => relative(root, join(root, dirname(page), link)))),
+    )
+    const docs = pages.filter((page) => page.startsWith("docs/"))
+    expect(docs.filter((page) => ![...linked].some((link) => link.split("#")[0] === page))).toEqual([])
+  })
+
+  it("has its generated parts as they are now (npm run generate)", async () => {
+    for (const [path, content] of await currentPages(root)) expect(read(path), path).toBe(content)
+  })
+
+  it("shows every part that is generated, once", async () => {
+    const shown = [...(await currentPages(root)).values()].flatMap(generatedPartsOf)
+    expect(shown.toSorted()).toEqual([...(await generatedParts(root)).keys()].toSorted())
+  })
+})
+
+describe("what a user meets is explained:", () => {
+  const operate = read("docs/operate.md")
+  const reference = read("docs/reference.md")
+
+  const failing = new Set(conditionTypes.flatMap((type): ReadonlyArray<string> => reasons[type].False))
+  // These say that something goes on, not that it fails.
+  for (const waiting of ["Installing", "TargetPending"]) failing.delete(waiting)
+
+  it.each([...failing])("what to do about %s", (reason) => {
+    expect(operate).toContain(`\`${reason}\``)
+  })
+
+  it.each([...new Set(conditionTypes.flatMap((type) => [...reasons[type].True, ...reasons[type].False]))])(
+    "the reason %s",
+    (reason) => {
+      expect(reference).toContain(`\`${reason}\``)
+    },
+  )
+
+  it.each(Phase.literals)("the phase %s", (phase) => {
+    expect(reference).toContain(`| \`${phase}\` |`)
+  })
+
+  it.each(
+    Object.entries(Names).flatMap(([name, value]) =>
+      /^(ANNOTATION|LABEL|FINALIZER)/.test(name) && typeof value === "string" ? [value] : [],
+    ),
+  )("the mark %s", (name) => {
+    expect(reference).toContain(`\`${name}\``)
+  })
+
+  it("the metrics", () => {
+    const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".ts"))
+      .map((path) => read(join("src", path)))
+    const metrics = sources.flatMap((text) =>
+      [...text.matchAll(/Metric\.\w+\(\s*"([^"]+)"/g)].map(([, name = ""]) => name),
+    )
+    expect(metrics.length).toBeGreaterThan(0)
+    expect(metrics.filter((name) => !reference.includes(`\`${name}\``))).toEqual([])
+  })
+})
+
+describe("a folder", () => {
+  const areas = ["src", "src/services", "src/actors"].flatMap((area) =>
+    readdirSync(join(root, area)).map((name) => join(area, name)),
+  )
+  // `kit` and `instance` are in the text of src/actors.
+  const folders = [
+    ...areas.filter((path) => statSync(join(root, path)).isDirectory() && !path.startsWith("src/actors/")),
+    ...["charts", "crd", "examples", "test", "tools"],
+  ].filter((path) => path !== "src/services")
+
+  it.each(folders)("%s begins with a text about what belongs in it", (folder) => {
+    expect(existsSync(join(root, folder, "README.md"))).toBe(true)
+  })
+})
