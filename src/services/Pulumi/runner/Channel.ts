@@ -10,10 +10,26 @@ import {
   type RunnerRequest,
 } from "../Protocol.ts"
 
+const pause = new Int32Array(new SharedArrayBuffer(4))
+
+/** The whole text, before it returns. A pipe that somebody made non-blocking says EAGAIN when it is full. */
+export const writeAll = (descriptor: number, text: string): void => {
+  const bytes = Buffer.from(text, "utf8")
+  let written = 0
+  while (written < bytes.length) {
+    try {
+      written += writeSync(descriptor, bytes, written)
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error
+      Atomics.wait(pause, 0, 0, 5)
+    }
+  }
+}
+
 /** Writes at once, so that the last word is out before the process ends. */
 export const emit = (event: RunnerEvent): void => {
   try {
-    writeSync(eventDescriptor, eventLine(event))
+    writeAll(eventDescriptor, eventLine(event))
   } catch {
     // The operator is gone; the end of stdin says so too and cancels the run.
   }

@@ -1,11 +1,11 @@
 // Reads what a platform package says about itself by loading it. That runs code of the package, which is why
 // it happens here and not in the operator. What counts as the list is decided by `ApprovedHostBuilds`.
 
-import { writeSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
 import { platformPackageName } from "../Layout.ts"
 import { eventDescriptor } from "../Protocol.ts"
+import { writeAll } from "./Channel.ts"
 
 /** Writes `{"entrypoint": <the export>, "manifest": <package.json's diFramework>}`; what is absent is null. */
 export const hostBuilds = (directory: string): void => {
@@ -14,7 +14,7 @@ export const hostBuilds = (directory: string): void => {
   const manifest: { readonly diFramework?: { readonly approvedTenantHostImages?: unknown } } = require(
     `${platformPackageName}/package.json`,
   )
-  writeSync(
+  writeAll(
     eventDescriptor,
     JSON.stringify({
       entrypoint: entrypoint.approvedTenantHostImages ?? null,

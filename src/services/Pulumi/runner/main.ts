@@ -10,7 +10,7 @@ import { operation } from "./Operation.ts"
 // Whatever the engine writes is for this user alone; its file backend would write 0644 otherwise.
 process.umask(0o077)
 // The protocol writes to the descriptor itself. Whoever prints, prints to stderr.
-process.stdout.write = process.stderr.write.bind(process.stderr)
+Object.defineProperty(process, "stdout", { value: process.stderr })
 
 switch (process.argv[2]) {
   case "operation":
