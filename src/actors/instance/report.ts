@@ -65,18 +65,17 @@ const appliedMessage = (installed: Installed): string =>
 /** What the conditions about the install say now, `Ready` included, when the target is ready. */
 const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   const running = Option.getOrUndefined(facts.running)
-  if (running?._tag === "Install") {
-    return running.over === "sameVersion"
-      ? []
-      : [
-          {
-            type: "Ready",
-            status: "False",
-            reason: "Installing",
-            message: `installing version ${running.version}`,
-            observedGeneration: running.generation,
-          },
-        ]
+  // One over the same version changes nothing before it has ended: what the last one proved stands meanwhile.
+  if (running?._tag === "Install" && running.over !== "sameVersion") {
+    return [
+      {
+        type: "Ready",
+        status: "False",
+        reason: "Installing",
+        message: `installing version ${running.version}`,
+        observedGeneration: running.generation,
+      },
+    ]
   }
   if (Option.isSome(facts.failure)) {
     const { reason, message, generation: observedGeneration } = facts.failure.value
@@ -90,7 +89,19 @@ const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
     ]
   }
   const installed = Option.getOrUndefined(facts.record)?.installed
-  if (installed === undefined) return []
+  if (installed === undefined) {
+    // Without a Ready condition a generic client takes an object for done.
+    const message = "the platform is to be installed"
+    return [
+      {
+        type: "Ready",
+        status: "False",
+        reason: "Installing",
+        message,
+        observedGeneration: facts.generation,
+      },
+    ]
+  }
   const observedGeneration = installed.generation
   const { version } = installed
   return [
@@ -120,10 +131,6 @@ const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
 
 const targetUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   const observedGeneration = facts.generation
-  if (!facts.begun) {
-    const message = "waiting for the target cluster"
-    return [{ type: "Ready", status: "False", reason: "TargetPending", message, observedGeneration }]
-  }
   if (Option.isNone(facts.targetNotReady)) {
     return [
       {
@@ -216,6 +223,12 @@ const updates = (facts: Facts, previous: ReadonlyArray<Condition>): ReadonlyArra
   })
   if (Option.isSome(facts.deletion))
     return deletionUpdates(facts.deletion.value, observedGeneration, previous)
+  if (!facts.begun) {
+    // A finalizer that was taken away and is put back changes nothing about a running platform.
+    if (previous.length > 0) return []
+    const message = "waiting for the target cluster"
+    return [{ type: "Ready", status: "False", reason: "TargetPending", message, observedGeneration }]
+  }
   return [...targetUpdates(facts), ...protection]
 }
 
@@ -227,7 +240,7 @@ const phase = (facts: Facts, previous: Phase | undefined): Phase => {
   }
   const running = Option.getOrUndefined(facts.running)
   if (running?._tag === "Install") {
-    return running.reason === "RepairDue" && previous === "Ready" ? "Ready" : "Installing"
+    return running.reason === "RepairDue" ? "Ready" : "Installing"
   }
   if (Option.isSome(facts.failure)) return "Failed"
   return Option.getOrUndefined(facts.record)?.installed === undefined ? "Installing" : "Ready"
