@@ -2,7 +2,8 @@
 // node_modules and in 0.2 s as one file. Development runs the sources as they are.
 //
 // Prints the size of each bundle.
-import { existsSync } from "node:fs"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { basename, join } from "node:path"
 import { parseArgs } from "node:util"
 import { build } from "esbuild"
 
@@ -24,9 +25,11 @@ const entryPoints = wanted.map((name) => {
   return { in: source, out: name }
 })
 
-const { metafile } = await build({
+const { outputFiles } = await build({
   entryPoints,
-  outdir,
+  // Source maps name the sources relative to this folder: written elsewhere they would differ by where that is.
+  outdir: "dist",
+  write: false,
   bundle: true,
   platform: "node",
   target: "node24",
@@ -40,7 +43,6 @@ const { metafile } = await build({
   // Names stay as they are in stack traces and tags.
   keepNames: false,
   legalComments: "none",
-  metafile: true,
   logLevel: "warning",
   // CommonJS dependencies ask for Node's own modules by `require`, which an ES module does not have.
   banner: {
@@ -48,6 +50,8 @@ const { metafile } = await build({
   },
 })
 
-for (const [file, { bytes }] of Object.entries(metafile.outputs)) {
-  if (file.endsWith(".mjs")) console.log(`${file} ${Math.ceil(bytes / 1024)} KiB`)
+mkdirSync(outdir, { recursive: true })
+for (const { path, contents } of outputFiles) {
+  writeFileSync(join(outdir, basename(path)), contents)
+  if (path.endsWith(".mjs")) console.log(`${basename(path)} ${Math.ceil(contents.length / 1024)} KiB`)
 }
