@@ -47,7 +47,7 @@ const installedTrue: Record<InstallReason, string> = {
 }
 
 const installedFalse: Record<InstallFailureReason, string> = {
-  InstallFailed: "An install or repair failed; the message names step, version and error.",
+  InstallFailed: "An install or repair came to nothing; the message has its step, version and error.",
   TenantAuthSecretUnavailable:
     "The Secret or key of `tenantAuth.clientSecretRef` is missing, empty or cannot be read.",
   TenantHostImageUnsupported:
