@@ -60,7 +60,7 @@ const installedFalse: Record<InstallFailureReason, string> = {
 
 const readyFalse: Record<ReadyWaitingReason, string> = {
   TargetPending: "The target is not there yet, or is being taken away.",
-  Installing: "A first install or an upgrade is running. The reason is this operator's own.",
+  Installing: "A first install or an upgrade is running, or about to. The reason is this operator's own.",
   WaitingForStorageCleanup:
     "While deleting: cleanup Jobs or pods, named in the message, have to be gone first.",
 }
