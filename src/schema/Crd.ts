@@ -8,7 +8,7 @@ import { type StructuralSchema, structuralSchema } from "./StructuralSchema.ts"
 
 const objectSchema = {
   type: "object",
-  description: "PlatformInstance is one isolated copy of the di-framework platform.",
+  description: "A copy of the di-framework platform with a cluster of its own.",
   required: ["spec"],
   properties: {
     apiVersion: {

@@ -7,7 +7,7 @@ import { TenantAuth } from "./TenantAuth.ts"
 
 export const Target = Schema.Struct({
   type: Schema.Literal("vcluster").annotate({
-    description: "Target kind. Only `vcluster` is supported in v1alpha1.",
+    description: "What kind of cluster the instance gets. v1alpha1 knows `vcluster` alone.",
   }),
 })
   .check(celRule({ rule: "self == oldSelf", message: "target is immutable" }))
@@ -17,13 +17,13 @@ export const Gateway = Schema.Struct({
   httpNodePort: int32Between(0, 32767)
     .annotate({
       default: 0,
-      description: "Publishes the gateway on this NodePort. Zero keeps it ClusterIP.",
+      description: "The gateway's NodePort. With 0 its Service is a ClusterIP.",
     })
     .pipe(Schema.withDecodingDefaultKey(Effect.succeed(0))),
   httpEndpoint: Schema.optionalKey(
     Schema.String.check(isHttpUrl).annotate({
       description:
-        "Gateway's public base URL, for example `http://apps.example:30080`. The platform derives route URLs from it, and `status.endpoints.http` reports it.",
+        "Where the gateway is reached from outside, such as `http://apps.example:30080`. Route URLs begin with it; it comes back as `status.endpoints.http`.",
     }),
   ),
 }).annotate({ description: "The platform's HTTP gateway." })
@@ -33,13 +33,13 @@ export const Platform = Schema.Struct({
     .annotate({
       default: "existing",
       description:
-        "`existing`: the target enforces NetworkPolicy. `kube-router`: the platform runs its own policy controller.",
+        "Who enforces NetworkPolicies: `existing` leaves it to the target, with `kube-router` the platform brings a controller along.",
     })
     .pipe(Schema.withDecodingDefaultKey(Effect.succeed("existing" as const))),
   storageRoot: Schema.optionalKey(
     Schema.String.annotate({
       description:
-        "Node path under which the platform keeps tenant data. Fixed at creation. Empty uses the operator's per-instance default, which `deletionPolicy: Delete` removes. A path set here is never removed by the operator.",
+        "Where tenant data lies on the node. Fixed at creation. Empty stands for the operator's default, a directory an instance, which goes with `deletionPolicy: Delete`. A directory named here is the user's: the operator never removes it.",
     }),
   ),
   gateway: Schema.optionalKey(Gateway),
@@ -53,12 +53,12 @@ export const Platform = Schema.Struct({
       )
       .annotate({
         description:
-          "The platform's `tenantHostImage`. A change is applied by the next install and restarts the tenant hosts. Empty keeps the image recorded in `status.applied.tenantHostImage`; a new instance records the operator's pinned default, which the `spec.version` package must list as an approved host build.",
+          "What tenant hosts run. Changing it restarts them at the next install. Empty means the image in `status.applied.tenantHostImage`, or, for a new instance, the operator's default by digest, which the package of `spec.version` has to approve.",
       }),
   ),
   tenantHostImagePullPolicy: Schema.optionalKey(
     Schema.Literals(["Always", "IfNotPresent", "Never"]).annotate({
-      description: "The platform's `tenantHostImagePullPolicy`; its default is `IfNotPresent`.",
+      description: "When that image is pulled; left out, the platform has `IfNotPresent`.",
     }),
   ),
 })
@@ -74,7 +74,7 @@ export const Platform = Schema.Struct({
       },
     }),
   )
-  .annotate({ description: "Platform settings the operator passes to the install." })
+  .annotate({ description: "Settings of the platform itself." })
 export type Platform = typeof Platform.Type
 
 const storageRootOf = (self: string) =>
@@ -88,7 +88,7 @@ export const PlatformInstanceSpec = Schema.Struct({
     ),
   ).annotate({
     description:
-      "Exact `@di-framework/platform` package version to install, for example `6.0.17`. Ranges are not accepted.",
+      "The version of the package `@di-framework/platform`, written out in full, such as `6.0.17`; a range is refused.",
   }),
   target: Target,
   deletionPolicy: Schema.Literals(["Delete", "Retain"])

@@ -32,42 +32,42 @@ const ConditionEntry = Schema.Struct({
 
 export const Applied = Schema.Struct({
   generation: Int64.annotate({
-    description: "The `metadata.generation` whose settings were applied.",
+    description: "Which `metadata.generation` it was.",
   }),
   tenants: Int32.annotate({ description: "Number of applied tenants." }),
   users: Int32.annotate({ description: "Number of applied users." }),
-  tenantAuthIssuer: text("The applied `tenantAuth` issuer; empty without `tenantAuth`."),
+  tenantAuthIssuer: text("The issuer of `tenantAuth`; empty when there is none."),
   tenantHostImage: text(
-    "The applied tenant host image; empty means the platform's own default. With `spec.platform.tenantHostImage` empty, later installs keep using it.",
+    "The image of the tenant hosts; empty when it was left to the platform. Later installs go on with it while `spec.platform.tenantHostImage` is empty.",
   ),
-}).annotate({ description: "What the last successful install applied." })
+}).annotate({ description: "The outcome of the last install that succeeded." })
 export type Applied = typeof Applied.Type
 
 export const TargetStatus = Schema.Struct({
   serviceUID: text(
-    "UID of the vCluster's `service/vcluster` when the platform was last installed or resynced. Another UID means that the synced state was garbage-collected and the instance needs a resync.",
+    "The UID that `service/vcluster` had at the last install or resync. When it has another one, the garbage collector has taken what was synced, and a resync is due.",
   ),
   resyncServiceUID: text(
-    "Set while a resync is running: the UID of the `service/vcluster` it restarted the vCluster control plane for.",
+    "While a resync runs: the UID of the `service/vcluster` for which the control plane was started again.",
   ),
   resyncStarted: Schema.optionalKey(
     DateTimeText.annotate({
-      description: "When the running resync restarted the vCluster control plane.",
+      description: "While a resync runs: when the control plane was started again.",
     }),
   ),
-}).annotate({ description: "What the operator recorded about the target cluster." })
+}).annotate({ description: "What is remembered of the target." })
 export type TargetStatus = typeof TargetStatus.Type
 
 export const PlatformInstanceStatus = Schema.Struct({
   phase: Schema.optionalKey(Phase.annotate({ description: "Coarse lifecycle state." })),
   observedGeneration: Schema.optionalKey(
-    Int64.annotate({ description: "The generation the status describes." }),
+    Int64.annotate({ description: "Which generation this status is about." }),
   ),
-  installedVersion: text("Platform version the last successful install applied."),
+  installedVersion: text("The version that is installed: that of the last install that succeeded."),
   endpoints: Schema.optionalKey(
     Schema.Struct({
-      kubernetes: text("The instance's Kubernetes endpoint, from the install's outputs."),
-      http: text("The gateway's public base URL, from the install's outputs."),
+      kubernetes: text("The address of the instance's API, as the install gave it."),
+      http: text("The gateway's address, as the install gave it."),
     }).annotate({ description: "Where the instance is reached." }),
   ),
   kubeconfigSecretRef: Schema.optionalKey(
@@ -75,12 +75,12 @@ export const PlatformInstanceStatus = Schema.Struct({
       name: Schema.String.annotate({ description: "The Secret's name." }),
     }).annotate({
       description:
-        "Secret in the PlatformInstance's namespace holding the instance's admin kubeconfig under the key `kubeconfig`. Kept while that Secret exists.",
+        "Where the admin kubeconfig lies: a Secret beside the instance, key `kubeconfig`. Here for as long as there is that Secret.",
     }),
   ),
   applied: Schema.optionalKey(Applied),
   lastRepair: Schema.optionalKey(
-    DateTimeText.annotate({ description: "When the last periodic refresh and up finished." }),
+    DateTimeText.annotate({ description: "The end of the last periodic repair." }),
   ),
   target: Schema.optionalKey(TargetStatus),
   conditions: Schema.optionalKey(

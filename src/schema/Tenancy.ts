@@ -10,7 +10,7 @@ const TenancyName = upTo(40)
       "1-40 lowercase letters, digits and hyphens, starting with a letter",
     ),
   )
-  .annotate({ description: "1-40 lowercase letters, digits and hyphens, starting with a letter." })
+  .annotate({ description: "A letter first, then lower-case letters, digits and single hyphens; 40 in all." })
 
 const quantity = (description: string) =>
   upTo(32)
@@ -22,13 +22,13 @@ const count = (max: number, description: string) => int32Between(1, max).annotat
 export const TenantRuntime = Schema.Struct({
   replicas: Schema.optionalKey(count(10, "Tenant host replicas.")),
   coreInstances: Schema.optionalKey(
-    count(10000, "`WASH_CORE_INSTANCES` for the tenant host (platform default 100)."),
+    count(10000, "What a tenant host gets as `WASH_CORE_INSTANCES`; the platform's own value is 100."),
   ),
 }).annotate({ description: "The tenant's hosts." })
 
 export const TenantResources = Schema.Struct({
-  cpu: Schema.optionalKey(quantity("CPU quota, a quantity such as `500m` or `1.5`.")),
-  memory: Schema.optionalKey(quantity("Memory quota, such as `512Mi`.")),
+  cpu: Schema.optionalKey(quantity("How much CPU it may use: `500m`, `1.5`.")),
+  memory: Schema.optionalKey(quantity("How much memory it may use: `512Mi`.")),
   workloads: Schema.optionalKey(count(1000, "Workload quota.")),
   backingServices: Schema.optionalKey(count(100, "Backing-service quota.")),
   serviceBindings: Schema.optionalKey(count(400, "Service-binding quota.")),
@@ -40,7 +40,7 @@ export const Tenant = Schema.Struct({
   suspended: Schema.optionalKey(Schema.Boolean.annotate({ description: "Suspends the tenant." })),
   deletionPolicy: Schema.optionalKey(
     Schema.Literals(["Retain", "Delete"]).annotate({
-      description: "What removing the tenant does to its data. The platform's default applies when unset.",
+      description: "What becomes of the tenant's data when the tenant is removed. Left to the platform when not set.",
     }),
   ),
   runtime: Schema.optionalKey(TenantRuntime),
@@ -51,7 +51,7 @@ export type Tenant = typeof Tenant.Type
 export const Membership = Schema.Struct({
   tenant: upTo(40).annotate({ description: "Tenant name." }),
   role: Schema.Literals(["developer", "viewer"]).annotate({
-    description: "The user's role in that tenant.",
+    description: "What the user may do there.",
   }),
 })
 export type Membership = typeof Membership.Type
@@ -60,12 +60,12 @@ export const User = Schema.Struct({
   name: TenancyName,
   suspended: Schema.optionalKey(Schema.Boolean.annotate({ description: "Blocks the user's access." })),
   memberships: mapList(Membership, "tenant", 16).annotate({
-    description: "The tenants the user belongs to, one entry per tenant.",
+    description: "Where the user belongs, each tenant once.",
   }),
 })
 export type User = typeof User.Type
 
-export const Tenants = mapList(Tenant, "name", 32).annotate({ description: "The platform's `tenants`." })
+export const Tenants = mapList(Tenant, "name", 32).annotate({ description: "The tenants of the platform." })
 export const Users = mapList(User, "name", 128).annotate({
-  description: "The platform's `users` and their memberships.",
+  description: "Who uses the platform, and in which tenants.",
 })

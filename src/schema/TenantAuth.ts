@@ -9,7 +9,7 @@ const limit = (description: string) => Schema.optionalKey(int64AtLeast(1).annota
 
 export const SecretKeyRef = Schema.Struct({
   name: between(1, 253).annotate({
-    description: "Secret in the PlatformInstance's namespace holding the OAuth client secret.",
+    description: "Name of the Secret with the OAuth client secret, in the instance's namespace.",
   }),
   key: between(1, 253).annotate({ description: "Key in that Secret." }),
 })
@@ -17,24 +17,24 @@ export type SecretKeyRef = typeof SecretKeyRef.Type
 
 export const Registry = Schema.Struct({
   component: pinnedImage(
-    "The oci-registry component, pinned by digest. Deploys each tenant's own OCI registry.",
+    "Image of the oci-registry component, by digest; with it each tenant gets an OCI registry.",
   ),
-  publicUrl: Schema.optionalKey(url("Registry origin users log in to.")),
+  publicUrl: Schema.optionalKey(url("The origin that `login` is given.")),
   limits: Schema.optionalKey(
     Schema.Struct({
       maxBodyBytes: limit("Largest request body, in bytes."),
       maxConcurrent: limit("Most requests at a time."),
       uploadIdleTimeoutMs: limit("An upload that is idle for so many milliseconds is ended."),
       upstreamTimeoutMs: limit("How many milliseconds the registry behind it has to answer."),
-    }).annotate({ description: "Bounds the controller's registry front." }),
+    }).annotate({ description: "Limits of the controller in front of the registries." }),
   ),
 })
 
 export const TenantAuth = Schema.Struct({
-  image: pinnedImage("The tenant-auth image, pinned by digest."),
-  issuer: Schema.optionalKey(url("OIDC issuer URL, as both pods and browsers name it.")),
+  image: pinnedImage("Image of tenant-auth, by digest."),
+  issuer: Schema.optionalKey(url("The OIDC issuer, under the one URL that pods and browsers both use.")),
   clientId: Schema.optionalKey(
-    between(1, 253).annotate({ description: "The console's confidential OAuth client." }),
+    between(1, 253).annotate({ description: "The OAuth client (a confidential one) that the console signs in with." }),
   ),
   clientSecretRef: Schema.optionalKey(
     SecretKeyRef.annotate({
@@ -45,19 +45,19 @@ export const TenantAuth = Schema.Struct({
   issuerUpstream: Schema.optionalKey(
     upTo(512).annotate({
       description:
-        "In-cluster `<service>.<namespace>[.svc...]:<port>` a sidecar forwards a loopback issuer's port to.",
+        "For an issuer on loopback: the `<service>.<namespace>[.svc...]:<port>` in the cluster that a sidecar passes its port on to.",
     }),
   ),
   issuerUpstreamPodPort: Schema.optionalKey(
-    int32Between(1, 65535).annotate({ description: "Pod port behind `issuerUpstream`." }),
+    int32Between(1, 65535).annotate({ description: "The port of the pods that `issuerUpstream` leads to." }),
   ),
   issuerIp: Schema.optionalKey(
-    upTo(15).annotate({ description: "The issuer's IPv4 when pods cannot resolve its hostname." }),
+    upTo(15).annotate({ description: "IPv4 address of the issuer, for pods that have no DNS name for it." }),
   ),
   consolePublicUrl: Schema.optionalKey(
     url("Browser-visible console URL; `{tenant}` is replaced with the tenant name."),
   ),
-  controllerPublicUrl: Schema.optionalKey(url("Controller URL shown to users and CLIs.")),
+  controllerPublicUrl: Schema.optionalKey(url("The controller's URL as users and command lines get to see it.")),
   registry: Schema.optionalKey(Registry.annotate({ description: "Each tenant's own OCI registry." })),
 })
   .check(
@@ -72,6 +72,6 @@ export const TenantAuth = Schema.Struct({
   )
   .annotate({
     description:
-      "Enables the per-tenant console and `/v1` API against an OIDC issuer. Unset, tenants get no console.",
+      "Sign-in by an OIDC issuer. With it each tenant has a console and the `/v1` API; without it there is no console.",
   })
 export type TenantAuth = typeof TenantAuth.Type
