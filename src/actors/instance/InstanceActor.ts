@@ -1,17 +1,19 @@
 // The actor of one PlatformInstance. A pass is: observe -> plan -> act (at most one step that changes the world)
 // -> report -> arm timers. Whatever takes long runs in the slot, so that the mailbox stays open.
 import { Duration, Effect, Option, type Scope } from "effect"
+import { decodeDeletionView } from "../../schema/DeletionView.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 import { decodePlatformInstance, type PlatformInstance } from "../../schema/PlatformInstance.ts"
+import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { formatSchemaError } from "../../schema/SchemaErrors.ts"
 import { Events } from "../../services/Events/Events.ts"
-import type { KubeError, KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
+import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import { StateStore, type StateStoreError } from "../../services/StateStore/StateStore.ts"
 import { makeTimers } from "../kit/Timers.ts"
 import { deletionPass } from "./deletionPass.ts"
 import { livePass } from "./livePass.ts"
 import { emptyMemory, type Memory } from "./Memory.ts"
-import type { InstanceContext, InstanceServices, Pass } from "./Pass.ts"
+import type { AnyPass, InstanceContext, InstanceServices } from "./Pass.ts"
 import { Settings } from "./Settings.ts"
 import { settle } from "./settle.ts"
 import { makeProber } from "./target/Prober.ts"
@@ -27,32 +29,33 @@ const undecodable = Effect.fnUntraced(function* (object: KubeObject, message: st
   yield* events.emit(object, { type: "Warning", reason: "InvalidSpec", action: "Decode", note: message })
 })
 
+interface Life {
+  readonly uid: string
+  readonly status: PlatformInstanceStatus
+}
+
 /** Memory belongs to one UID: the slot of an earlier life has to end before this one remembers anything. */
 const remember = Effect.fnUntraced(function* (
   context: InstanceContext,
   key: InstanceKey,
-  instance: PlatformInstance,
+  life: Life,
   known: Memory | undefined,
 ): Effect.fn.Return<Memory, StateStoreError, StateStore> {
-  if (known !== undefined && known.uid === instance.metadata.uid) return known
+  if (known !== undefined && known.uid === life.uid) return known
   if (known !== undefined) {
     yield* context.slot.stop
     yield* context.slot.acknowledge
   }
   const store = yield* StateStore
-  return emptyMemory(instance.metadata.uid, instance.status ?? {}, yield* store.readRecord(key))
+  return emptyMemory(life.uid, life.status, yield* store.readRecord(key))
 })
 
-const onePass = Effect.fnUntraced(function* (
-  pass: Pass,
-): Effect.fn.Return<void, KubeError, InstanceServices> {
-  const { context, memory, object } = pass
+/** Takes in what the slot has finished, before anything is decided. */
+const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPass) {
   const finished = context.slot.state()
-  if (finished._tag === "Finished") {
-    yield* settle(memory, object, finished.operation, finished.exit)
-    yield* context.slot.acknowledge
-  }
-  yield* pass.instance.metadata.deletionTimestamp === undefined ? livePass(pass) : deletionPass(pass)
+  if (finished._tag !== "Finished") return
+  yield* settle(memory, object, finished.operation, finished.exit)
+  yield* context.slot.acknowledge
 })
 
 export const instanceActor =
@@ -76,10 +79,23 @@ export const instanceActor =
           return
         }
         const object = found.value
+        const begin = Effect.fnUntraced(function* (status: PlatformInstanceStatus) {
+          memory = yield* remember(context, key, { uid: object.metadata.uid, status }, memory)
+          const pass: AnyPass = { context, timers, prober, scope, memory, object }
+          yield* takeExit(pass)
+          return pass
+        })
         yield* Effect.gen(function* () {
-          const instance = yield* decodePlatformInstance(object)
-          memory = yield* remember(context, key, instance, memory)
-          yield* onePass({ context, timers, prober, scope, memory, object, instance })
+          if (object.metadata.deletionTimestamp === undefined) {
+            const instance = yield* decodePlatformInstance(object)
+            return yield* livePass({ ...(yield* begin(instance.status ?? {})), instance })
+          }
+          // Deleting must be possible for what this version cannot read any more, too.
+          const subject = yield* decodeDeletionView(object)
+          const { status = {} } = yield* decodePlatformInstance(object).pipe(
+            Effect.catchTag("SchemaError", () => Effect.succeed<Partial<PlatformInstance>>({})),
+          )
+          yield* deletionPass({ ...(yield* begin(status)), subject })
         }).pipe(
           Effect.catchTags({
             SchemaError: (error) => undecodable(object, formatSchemaError(error)),

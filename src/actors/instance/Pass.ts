@@ -1,5 +1,6 @@
 // What every pass over an instance works with.
 import type { Scope } from "effect"
+import type { DeletionView } from "../../schema/DeletionView.ts"
 import type { PlatformInstance } from "../../schema/PlatformInstance.ts"
 import type { Events } from "../../services/Events/Events.ts"
 import type { Helm } from "../../services/Helm/Helm.ts"
@@ -30,7 +31,8 @@ export type InstanceServices =
   | Protection
   | InstallPermits
 
-export interface Pass {
+/** What a pass over any instance has. */
+export interface AnyPass {
   readonly context: InstanceContext
   readonly timers: Timers
   readonly prober: Prober
@@ -39,5 +41,14 @@ export interface Pass {
   readonly memory: Memory
   /** As the server gave it, for Events and preconditions. */
   readonly object: KubeObject
+}
+
+/** Over an instance that is not being deleted. */
+export interface Pass extends AnyPass {
   readonly instance: PlatformInstance
+}
+
+/** Over one that is: as much of it as can be read even when its spec cannot. */
+export interface DeletionPass extends AnyPass {
+  readonly subject: DeletionView
 }

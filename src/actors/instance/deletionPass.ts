@@ -11,21 +11,21 @@ import {
 import { deletionStep } from "./deletion/deletionStep.ts"
 import { observeDeletion } from "./deletion/observeDeletion.ts"
 import type { OperationError } from "./Operation.ts"
-import type { InstanceServices, Pass } from "./Pass.ts"
+import type { DeletionPass, InstanceServices } from "./Pass.ts"
 import type { DeletionReport } from "./report.ts"
 import { Settings } from "./Settings.ts"
 import { backOff } from "./settle.ts"
 import { writeStatus } from "./writeStatus.ts"
 
 const step = Effect.fnUntraced(function* (
-  pass: Pass,
+  pass: DeletionPass,
 ): Effect.fn.Return<DeletionOutcome, OperationError, InstanceServices> {
-  const { memory, instance, object, context } = pass
-  const observed = yield* observeDeletion(instance, memory.record, memory.retryAt).pipe(
+  const { memory, subject, object, context } = pass
+  const observed = yield* observeDeletion(subject, memory.record, memory.retryAt).pipe(
     Effect.mapError(deletionError("TargetDeleteFailed", "look at what is left")),
   )
   const next = deletionStep(observed)
-  if (next._tag !== "UninstallRelease") return yield* runDeletionStep(instance, object, next)
+  if (next._tag !== "UninstallRelease") return yield* runDeletionStep(subject, object, next)
   if (Option.exists(memory.retryAt, (at) => at > observed.now)) {
     return {
       report: memory.deletion,
@@ -33,7 +33,7 @@ const step = Effect.fnUntraced(function* (
       retryAfter: Option.map(memory.retryAt, (at) => at - observed.now),
     }
   }
-  yield* context.slot.start({ _tag: "Uninstall" }, runUninstall(instance))
+  yield* context.slot.start({ _tag: "Uninstall" }, runUninstall(subject))
   return {
     report: { _tag: "Working", message: "uninstalling the vCluster" },
     progressed: false,
@@ -41,7 +41,7 @@ const step = Effect.fnUntraced(function* (
   }
 })
 
-const failedStep = (pass: Pass) =>
+const failedStep = (pass: DeletionPass) =>
   Effect.fnUntraced(function* (error: OperationError): Effect.fn.Return<DeletionOutcome> {
     yield* backOff(pass.memory)
     const now = yield* Clock.currentTimeMillis
@@ -53,11 +53,11 @@ const failureReason = ({ reason }: OperationError) =>
   reason === "UninstallFailed" || reason === "StorageCleanupFailed" ? reason : "TargetDeleteFailed"
 
 export const deletionPass = Effect.fn("Instance.deletionPass")(function* (
-  pass: Pass,
+  pass: DeletionPass,
 ): Effect.fn.Return<void, KubeError, InstanceServices> {
-  const { memory, instance, context, timers } = pass
+  const { memory, subject, context, timers } = pass
   // Not ours to finish: somebody else's finalizer holds it, or it is gone already.
-  if (!(instance.metadata.finalizers?.includes(FINALIZER) ?? false)) return
+  if (!(subject.metadata.finalizers?.includes(FINALIZER) ?? false)) return
   yield* pass.prober.stop
   const settings = yield* Settings
   const running = context.slot.state()
@@ -68,8 +68,8 @@ export const deletionPass = Effect.fn("Instance.deletionPass")(function* (
     outcome = yield* Effect.catchTag(step(pass), "OperationError", failedStep(pass))
     memory.deletion = outcome.report
   }
-  yield* writeStatus(memory, instance, {
-    generation: instance.metadata.generation,
+  yield* writeStatus(memory, subject, {
+    generation: subject.metadata.generation,
     deletion: Option.some(outcome.report),
     targetUndetermined: false,
     targetNotReady: Option.none(),

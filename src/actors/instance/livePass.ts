@@ -1,8 +1,10 @@
 // A pass over an instance that is not being deleted.
 import { Clock, DateTime, Duration, Effect, Option } from "effect"
+import { findCondition } from "../../schema/Conditions.ts"
 import { FINALIZER, hostNamespace } from "../../schema/Names.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { parseTime } from "../../schema/Time.ts"
+import { Events } from "../../services/Events/Events.ts"
 import { Helm } from "../../services/Helm/Helm.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
@@ -153,6 +155,7 @@ const startInstall = Effect.fnUntraced(function* (
   yield* context.slot.start(
     operation,
     runInstall({
+      object: pass.object,
       instance,
       reason: decision.reason,
       refresh: decision.refresh,
@@ -227,6 +230,22 @@ const factsOf = (pass: Pass, seen: Seen, decision: Decision): Facts => {
   }
 }
 
+/** One Warning, when the condition is about to say so for the first time. */
+const warnUnprotected = Effect.fnUntraced(function* (
+  { memory, object }: Pass,
+  protection: Option.Option<ProtectionState>,
+) {
+  if (Option.isNone(protection) || protection.value.installed) return
+  if (findCondition(memory.status.conditions, "OwnerServiceProtected")?.status === "False") return
+  const events = yield* Events
+  yield* events.emit(object, {
+    type: "Warning",
+    reason: "AdmissionPolicyUnavailable",
+    action: "Protect",
+    note: protection.value.message,
+  })
+})
+
 export const livePass = Effect.fn("Instance.pass")(function* (
   pass: Pass,
 ): Effect.fn.Return<void, KubeError, InstanceServices> {
@@ -255,6 +274,7 @@ export const livePass = Effect.fn("Instance.pass")(function* (
     targetPollMillis: Duration.toMillis(settings.targetPoll),
     repairIntervalMillis: Duration.toMillis(settings.repairInterval),
   })
+  yield* warnUnprotected(pass, seen.protection)
   yield* act(pass, decision, seen.verdict)
   yield* writeStatus(memory, instance, factsOf(pass, seen, decision))
   yield* arm(pass, decision, now)

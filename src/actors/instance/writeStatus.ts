@@ -1,6 +1,6 @@
 // Writes the status when it differs from what the server has, and only then.
 import { Clock, DateTime, Effect, Equal } from "effect"
-import { instanceKey, type PlatformInstance } from "../../schema/PlatformInstance.ts"
+import { type InstanceMetadata, instanceKey } from "../../schema/PlatformInstance.ts"
 import { formatTime } from "../../schema/Time.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
@@ -10,7 +10,7 @@ import { type Facts, nextStatus } from "./report.ts"
 /** The whole status is replaced, so that fields gone from it are gone; the UID keeps it off a successor. */
 export const writeStatus = Effect.fn("Instance.writeStatus")(function* (
   memory: Memory,
-  instance: PlatformInstance,
+  instance: { readonly metadata: InstanceMetadata },
   facts: Facts,
 ): Effect.fn.Return<void, KubeError, Kubernetes> {
   const now = DateTime.makeUnsafe(yield* Clock.currentTimeMillis)

@@ -1,12 +1,13 @@
 // Carries out one deletion step. Steps that are quick run in the pass; the uninstall runs in the slot.
 import { Clock, Duration, Effect, Option } from "effect"
+import type { DeletionView } from "../../../schema/DeletionView.ts"
 import {
   ANNOTATION_STORAGE_CLEANED,
   ANNOTATION_STORAGE_CLEANUP_FAILURES,
   FINALIZER,
   hostNamespace,
 } from "../../../schema/Names.ts"
-import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
+import { instanceKey } from "../../../schema/PlatformInstance.ts"
 import { cleanupJob } from "../../../services/Cleanup/CleanupJob.ts"
 import { Helm } from "../../../services/Helm/Helm.ts"
 import { PlatformInstance as Instances, Job, Namespace } from "../../../services/Kubernetes/Kinds.ts"
@@ -28,19 +29,19 @@ export const deletionError =
     new OperationError({ reason, message: `${step}: ${error.message}`, cancelled: false })
 
 /** How many cleanup Jobs of this instance have failed: the count outlives the process. */
-export const cleanupFailures = (instance: PlatformInstance): number => {
-  const count = Number(instance.metadata.annotations?.[ANNOTATION_STORAGE_CLEANUP_FAILURES] ?? "0")
+export const cleanupFailures = (subject: DeletionView): number => {
+  const count = Number(subject.metadata.annotations?.[ANNOTATION_STORAGE_CLEANUP_FAILURES] ?? "0")
   return Number.isSafeInteger(count) && count >= 0 ? count : 0
 }
 
 const annotate = Effect.fnUntraced(function* (
-  instance: PlatformInstance,
+  subject: DeletionView,
   annotations: Readonly<Record<string, string>>,
 ) {
   const kubernetes = yield* Kubernetes
   const views = yield* Views
-  const { uid } = instance.metadata
-  const written = yield* kubernetes.patch(Instances, instanceKey(instance), {
+  const { uid } = subject.metadata
+  const written = yield* kubernetes.patch(Instances, instanceKey(subject), {
     type: "merge",
     // The UID is a precondition: a successor of that name is never written to.
     patch: { metadata: { uid, annotations } },
@@ -55,11 +56,11 @@ const deleteJob = Effect.fnUntraced(function* (job: CleanupJob, namespace: strin
 })
 
 /** The finalizer goes last, only from the very object that was looked at. */
-const removeFinalizer = Effect.fnUntraced(function* (instance: PlatformInstance) {
+const removeFinalizer = Effect.fnUntraced(function* (subject: DeletionView) {
   const kubernetes = yield* Kubernetes
-  const { uid, resourceVersion, finalizers } = instance.metadata
+  const { uid, resourceVersion, finalizers } = subject.metadata
   yield* kubernetes
-    .patch(Instances, instanceKey(instance), {
+    .patch(Instances, instanceKey(subject), {
       type: "merge",
       patch: {
         metadata: {
@@ -80,11 +81,11 @@ const removeFinalizer = Effect.fnUntraced(function* (instance: PlatformInstance)
 
 /** Runs in the slot. */
 export const runUninstall = Effect.fn("Deletion.uninstall")(function* (
-  instance: PlatformInstance,
+  subject: DeletionView,
 ): Effect.fn.Return<OperationResult, OperationError, Helm> {
   const helm = yield* Helm
   yield* helm
-    .uninstall(releaseRef(instanceKey(instance)))
+    .uninstall(releaseRef(instanceKey(subject)))
     .pipe(Effect.mapError(deletionError("TargetDeleteFailed", "uninstall vcluster")))
   return { _tag: "Uninstalled" }
 })
@@ -116,14 +117,14 @@ const cleanupFailed = (path: string, failures: number): DeletionReport => ({
 
 /** Every step but `UninstallRelease`, which is the slot's. */
 export const runDeletionStep = Effect.fn("Deletion.step")(function* (
-  instance: PlatformInstance,
+  subject: DeletionView,
   object: KubeObject,
   step: Exclude<DeletionStep, { readonly _tag: "UninstallRelease" }>,
 ): Effect.fn.Return<DeletionOutcome, OperationError, Kubernetes | StateStore | Settings | Views> {
   const kubernetes = yield* Kubernetes
   const store = yield* StateStore
   const settings = yield* Settings
-  const key = instanceKey(instance)
+  const key = instanceKey(subject)
   const { uid } = object.metadata
   yield* Effect.annotateCurrentSpan({ step: step._tag })
   switch (step._tag) {
@@ -164,8 +165,8 @@ export const runDeletionStep = Effect.fn("Deletion.step")(function* (
     case "WaitForCleanup":
       return waiting({ _tag: "Working", message: `waiting for cleanup Job ${step.job}` })
     case "CountFailure": {
-      const failures = cleanupFailures(instance) + 1
-      yield* annotate(instance, { [ANNOTATION_STORAGE_CLEANUP_FAILURES]: String(failures) }).pipe(
+      const failures = cleanupFailures(subject) + 1
+      yield* annotate(subject, { [ANNOTATION_STORAGE_CLEANUP_FAILURES]: String(failures) }).pipe(
         Effect.andThen(deleteJob(step.job, settings.cleanupNamespace)),
         Effect.mapError(deletionError("StorageCleanupFailed", `remove storage root ${step.path}`)),
       )
@@ -174,12 +175,12 @@ export const runDeletionStep = Effect.fn("Deletion.step")(function* (
     }
     case "WaitForRetry":
       return waiting(
-        cleanupFailed(step.path, cleanupFailures(instance)),
+        cleanupFailed(step.path, cleanupFailures(subject)),
         Option.some(Math.max(0, step.at - (yield* Clock.currentTimeMillis))),
       )
     case "MarkCleaned":
       yield* Effect.mapError(
-        annotate(instance, { [ANNOTATION_STORAGE_CLEANED]: uid }),
+        annotate(subject, { [ANNOTATION_STORAGE_CLEANED]: uid }),
         deletionError("StorageCleanupFailed", "record the cleanup"),
       )
       return progressed("the storage root is removed")
@@ -199,7 +200,7 @@ export const runDeletionStep = Effect.fn("Deletion.step")(function* (
       return progressed("the install record is dropped")
     case "RemoveFinalizer":
       yield* Effect.mapError(
-        removeFinalizer(instance),
+        removeFinalizer(subject),
         deletionError("UninstallFailed", "release the finalizer"),
       )
       return waiting({ _tag: "Working", message: "the finalizer is released" })

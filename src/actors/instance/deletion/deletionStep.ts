@@ -8,7 +8,7 @@ export type Storage =
   /** Lies under the operator's base and is removed with the instance. */
   | { readonly _tag: "Default"; readonly base: string; readonly path: string }
   /** Chosen by the user: never removed. */
-  | { readonly _tag: "Custom"; readonly path: string }
+  | { readonly _tag: "Custom" }
 
 export interface CleanupJob {
   /** Of this life of the instance; one of an earlier life proves nothing about this one's data. */

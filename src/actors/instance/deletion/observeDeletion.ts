@@ -1,6 +1,7 @@
 // The evidence that a deletion goes by. Every look is a live read: a step is not skipped because a cache was
 // behind, and not repeated because a process has forgotten.
 import { Clock, Effect, Option, Schema } from "effect"
+import type { DeletionView } from "../../../schema/DeletionView.ts"
 import {
   ANNOTATION_SKIP_STORAGE_CLEANUP,
   ANNOTATION_STORAGE_CLEANED,
@@ -9,8 +10,7 @@ import {
   instanceHash,
   LABEL_INSTANCE_HASH,
 } from "../../../schema/Names.ts"
-import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
-import { customStorageRoot } from "../../../schema/PlatformSpec.ts"
+import { instanceKey } from "../../../schema/PlatformInstance.ts"
 import { defaultStorageRoot } from "../../../schema/StorageRoot.ts"
 import { Helm } from "../../../services/Helm/Helm.ts"
 import { Job, Namespace, Pod } from "../../../services/Kubernetes/Kinds.ts"
@@ -40,25 +40,20 @@ const jobOutcome = (job: KubeObject): CleanupJob["outcome"] => {
 }
 
 /** Recorded, else by the spec, else the default under today's base. */
-const storageOf = (
-  instance: PlatformInstance,
-  record: Option.Option<InstanceRecord>,
-  base: string,
-): Storage => {
+const storageOf = (subject: DeletionView, record: Option.Option<InstanceRecord>, base: string): Storage => {
   const recorded = Option.getOrUndefined(record)?.storageRoot
   if (recorded !== undefined) {
     return recorded.base === undefined
-      ? { _tag: "Custom", path: recorded.path }
+      ? { _tag: "Custom" }
       : { _tag: "Default", base: recorded.base, path: recorded.path }
   }
-  const custom = customStorageRoot(instance.spec)
-  return custom === undefined
-    ? { _tag: "Default", base, path: defaultStorageRoot(base, instanceKey(instance)) }
-    : { _tag: "Custom", path: custom }
+  return subject.customStorageRoot
+    ? { _tag: "Custom" }
+    : { _tag: "Default", base, path: defaultStorageRoot(base, instanceKey(subject)) }
 }
 
 export const observeDeletion = Effect.fn("Deletion.observe")(function* (
-  instance: PlatformInstance,
+  subject: DeletionView,
   record: Option.Option<InstanceRecord>,
   retryAt: Option.Option<number>,
 ) {
@@ -66,8 +61,8 @@ export const observeDeletion = Effect.fn("Deletion.observe")(function* (
   const helm = yield* Helm
   const store = yield* StateStore
   const settings = yield* Settings
-  const key = instanceKey(instance)
-  const { uid, annotations } = instance.metadata
+  const key = instanceKey(subject)
+  const { uid, annotations } = subject.metadata
   const namespace = yield* kubernetes.get(Namespace, { name: hostNamespace(key) })
   const release = Option.isSome(namespace) ? yield* helm.state(releaseRef(key)) : Option.none()
   const selector = {
@@ -78,9 +73,9 @@ export const observeDeletion = Effect.fn("Deletion.observe")(function* (
   const pods = yield* kubernetes.list(Pod, selector)
   const observation: DeletionObservation = {
     uid,
-    policy: instance.spec.deletionPolicy,
+    policy: subject.deletionPolicy,
     skipCleanup: annotations?.[ANNOTATION_SKIP_STORAGE_CLEANUP] === "true",
-    storage: storageOf(instance, record, settings.storageRootBase),
+    storage: storageOf(subject, record, settings.storageRootBase),
     releaseRecorded: Option.isSome(release),
     namespace: namespaceState(key, namespace),
     hasState: yield* store.hasState(key),

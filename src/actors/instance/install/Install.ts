@@ -7,7 +7,8 @@ import { formatKey } from "../../../schema/InstanceKey.ts"
 import { platformConfig } from "../../../schema/PlatformConfig.ts"
 import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
 import { formatTime } from "../../../schema/Time.ts"
-import type { Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import { Events } from "../../../services/Events/Events.ts"
+import type { KubeObject, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
 import { type PlatformPackage, Pulumi, type PulumiError } from "../../../services/Pulumi/Pulumi.ts"
 import {
   type InstanceRecord,
@@ -21,6 +22,8 @@ import { chooseStorageRoot, chooseTenantHostImage } from "./choices.ts"
 import { InstallPermits } from "./InstallPermits.ts"
 
 export interface InstallRequest {
+  /** What Events are about. */
+  readonly object: KubeObject
   readonly instance: PlatformInstance
   readonly reason: InstallReason
   readonly refresh: boolean
@@ -102,12 +105,13 @@ export const runInstall = Effect.fn("Install.run")(function* (
 ): Effect.fn.Return<
   OperationResult,
   OperationError,
-  Kubernetes | Pulumi | StateStore | Settings | InstallPermits
+  Kubernetes | Pulumi | StateStore | Settings | InstallPermits | Events
 > {
   const settings = yield* Settings
   const store = yield* StateStore
   const pulumi = yield* Pulumi
   const permits = yield* InstallPermits
+  const events = yield* Events
   const { instance, reason } = request
   const key = instanceKey(instance)
   const { uid, generation } = instance.metadata
@@ -154,8 +158,15 @@ export const runInstall = Effect.fn("Install.run")(function* (
           clusterIdentifier: request.kubeSystemUID,
           timeout: settings.installTimeout,
         },
-        (progress) =>
-          Effect.logInfo("install step").pipe(Effect.annotateLogs({ step: progress.step, reason })),
+        ({ step, notice }) =>
+          notice === undefined
+            ? Effect.logInfo("install step").pipe(Effect.annotateLogs({ step, reason }))
+            : events.emit(request.object, {
+                type: "Normal",
+                reason: "Recovered",
+                action: "Install",
+                note: notice,
+              }),
       ),
     )
     .pipe(Effect.mapError(fromPulumi))
