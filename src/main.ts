@@ -3,27 +3,15 @@ import { randomUUID } from "node:crypto"
 import { hostname } from "node:os"
 import { fileURLToPath } from "node:url"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import {
-  Cause,
-  Config,
-  Console,
-  Data,
-  Effect,
-  Exit,
-  FileSystem,
-  Layer,
-  Option,
-  Ref,
-  Runtime,
-  Schema,
-} from "effect"
+import { Cause, Config, Console, Data, Effect, Exit, Layer, Option, Ref, Runtime, Schema } from "effect"
 import { Command } from "effect/cli"
+import releaseJson from "../release.json" with { type: "json" }
 import { runInstances } from "./actors/instance/Instances.ts"
 import { InstallPermits } from "./actors/instance/install/InstallPermits.ts"
 import { Settings } from "./actors/instance/Settings.ts"
 import { Protection } from "./actors/instance/target/Protection.ts"
 import { ViewsLive } from "./actors/instance/ViewsLive.ts"
-import { pinnedTenantHostImage, ReleaseJson } from "./schema/Release.ts"
+import { pinnedTenantHostImage, Release } from "./schema/Release.ts"
 import * as EventsLive from "./services/Events/EventsLive.ts"
 import { checkFlags, type Flags, flags, parseAddress } from "./services/Flags/Flags.ts"
 import { healthLayer, metricsLayer, Ready } from "./services/Health/Health.ts"
@@ -41,12 +29,14 @@ const assets = (() => {
   const bundled = import.meta.url.endsWith(".mjs")
   const root = bundled ? here : fileURLToPath(new URL("..", import.meta.url))
   return {
-    release: `${root}release.json`,
     chart: `${root}charts/vcluster`,
     runner: bundled ? `${here}runner.mjs` : `${here}services/Pulumi/runner/main.ts`,
     wrapper: bundled ? `${here}wrapper/index.js` : `${here}services/Pulumi/wrapper/index.js`,
   }
 })()
+
+/** What this build consists of; bundled with it. */
+const release = Schema.decodeUnknownSync(Release)(releaseJson)
 
 const pod = Config.all({
   name: Config.withDefault(Config.String("POD_NAME"), hostname()),
@@ -64,10 +54,6 @@ const need = (value: Option.Option<string>, problem: string) =>
 const start = Effect.fnUntraced(function* (given: Flags) {
   yield* checkFlags(given).pipe(Effect.mapError((message) => new StartError({ message })))
   const env = yield* pod
-  const fs = yield* FileSystem.FileSystem
-  const release = yield* fs
-    .readFileString(assets.release)
-    .pipe(Effect.flatMap(Schema.decodeEffect(ReleaseJson)))
   const operatorNamespace = yield* need(
     Option.orElse(given.operatorNamespace, () => env.namespace),
     "--operator-namespace is needed outside a cluster (POD_NAMESPACE is not set)",
@@ -177,7 +163,7 @@ const command = Command.make("platform-operator", flags, start).pipe(
   ),
 )
 
-Command.run(command, { version: "6.0.22" }).pipe(
+Command.run(command, { version: release.operatorVersion }).pipe(
   Effect.catchTag("StartError", ({ message }) =>
     Effect.andThen(
       Console.error(`platform-operator: ${message}`),
