@@ -36,7 +36,7 @@ const assets = (() => {
 })()
 
 /** What this build consists of; bundled with it. */
-const release = Schema.decodeUnknownSync(Release)(releaseJson)
+const release = Schema.decodeSync(Release)(releaseJson)
 
 const pod = Config.all({
   name: Config.withDefault(Config.String("POD_NAME"), hostname()),
