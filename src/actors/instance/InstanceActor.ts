@@ -51,9 +51,11 @@ const remember = Effect.fnUntraced(function* (
 })
 
 /** Takes in what the slot has finished, before anything is decided. */
-const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPass) {
+const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPass, key: InstanceKey) {
   const finished = context.slot.state()
   if (finished._tag !== "Finished") return
+  // An install that failed has written, too, where it began.
+  if (finished.operation._tag === "Install") memory.record = yield* (yield* StateStore).readRecord(key)
   yield* settle(memory, object, finished.operation, finished.exit)
   yield* context.slot.acknowledge
 })
@@ -82,7 +84,7 @@ export const instanceActor =
         const begin = Effect.fnUntraced(function* (status: PlatformInstanceStatus) {
           memory = yield* remember(context, key, { uid: object.metadata.uid, status }, memory)
           const pass: AnyPass = { context, timers, prober, scope, memory, object }
-          yield* takeExit(pass)
+          yield* takeExit(pass, key)
           return pass
         })
         yield* Effect.gen(function* () {

@@ -2,10 +2,11 @@
 import { Data } from "effect"
 import type { InstallFailureReason, InstallReason, TargetFailureReason } from "../../schema/Conditions.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
+import type { TargetCondition } from "./target/TargetState.ts"
 
 export type Operation =
-  /** One Helm operation on the target's release. */
-  | { readonly _tag: "Target"; readonly step: string }
+  /** One Helm operation on the target's release, and what was seen that it is to mend. */
+  | { readonly _tag: "Target"; readonly step: string; readonly condition: TargetCondition }
   | {
       readonly _tag: "Install"
       readonly reason: InstallReason

@@ -14,7 +14,7 @@ import type { OperationError } from "./Operation.ts"
 import type { DeletionPass, InstanceServices } from "./Pass.ts"
 import type { DeletionReport } from "./report.ts"
 import { Settings } from "./Settings.ts"
-import { backOff } from "./settle.ts"
+import { backOff, followGeneration } from "./settle.ts"
 import { writeStatus } from "./writeStatus.ts"
 
 const step = Effect.fnUntraced(function* (
@@ -59,6 +59,7 @@ export const deletionPass = Effect.fn("Instance.deletionPass")(function* (
   // Not ours to finish: somebody else's finalizer holds it, or it is gone already.
   if (!(subject.metadata.finalizers?.includes(FINALIZER) ?? false)) return
   yield* pass.prober.stop
+  followGeneration(memory, subject.metadata.generation)
   const settings = yield* Settings
   const running = context.slot.state()
   let outcome: DeletionOutcome = { report: memory.deletion, progressed: false, retryAfter: Option.none() }
@@ -67,6 +68,10 @@ export const deletionPass = Effect.fn("Instance.deletionPass")(function* (
   } else {
     outcome = yield* Effect.catchTag(step(pass), "OperationError", failedStep(pass))
     memory.deletion = outcome.report
+    if (Option.isSome(outcome.retryAfter)) {
+      // Not the timer alone: what is waited for wakes the actor earlier, and must not start the next try.
+      memory.retryAt = Option.some((yield* Clock.currentTimeMillis) + outcome.retryAfter.value)
+    }
   }
   yield* writeStatus(memory, subject, {
     generation: subject.metadata.generation,

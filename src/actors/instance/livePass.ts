@@ -16,18 +16,12 @@ import type { InstanceServices, Pass } from "./Pass.ts"
 import { type Installed, plan } from "./plan.ts"
 import type { Facts } from "./report.ts"
 import { Settings } from "./Settings.ts"
-import { backOff, resetBackOff } from "./settle.ts"
+import { backOff, followGeneration, resetBackOff } from "./settle.ts"
 import { runInline, runInSlot } from "./target/ensureTarget.ts"
 import { ownerOf, readKubeconfig, versionOf } from "./target/Kubeconfig.ts"
 import { observeTarget, targetServer } from "./target/observeTarget.ts"
 import { Protection, type ProtectionState } from "./target/Protection.ts"
-import {
-  type InlineStep,
-  isInline,
-  judgeTarget,
-  type TargetStep,
-  type TargetVerdict,
-} from "./target/TargetState.ts"
+import { type InlineStep, isInline, judgeTarget, type TargetVerdict } from "./target/TargetState.ts"
 import { type InstanceView, Views } from "./Views.ts"
 import { writeStatus } from "./writeStatus.ts"
 
@@ -120,15 +114,17 @@ const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep
     yield* backOff(memory)
   } else {
     memory.targetFailure = Option.none()
-    resetBackOff(memory)
   }
   yield* pass.context.mailbox.wake("progress")
 })
 
-const takeStep = (pass: Pass, step: TargetStep): Effect.Effect<void, never, InstanceServices> =>
+const takeStep = (
+  pass: Pass,
+  { step, condition }: Extract<TargetVerdict, { readonly _tag: "Act" }>,
+): Effect.Effect<void, never, InstanceServices> =>
   isInline(step)
     ? takeInlineStep(pass, step)
-    : pass.context.slot.start({ _tag: "Target", step: step._tag }, runInSlot(pass.instance, step))
+    : pass.context.slot.start({ _tag: "Target", step: step._tag, condition }, runInSlot(pass.instance, step))
 
 /** A retained predecessor's platform is nothing that this instance has shown as installed yet. */
 const overWhat = (pass: Pass, before: Installed | undefined) => {
@@ -143,7 +139,8 @@ const startInstall = Effect.fnUntraced(function* (
 ) {
   const { memory, instance, context } = pass
   const { version } = instance.spec
-  if (Option.isNone(memory.kubeconfig)) return
+  // One that is silent just now may be another cluster by the time it answers; the answer starts the next pass.
+  if (Option.isNone(memory.kubeconfig) || pass.prober.state()._tag !== "Answers") return
   const before = Option.getOrUndefined(installedBy(pass))
   const operation: Operation = {
     _tag: "Install",
@@ -188,7 +185,7 @@ const act = Effect.fnUntraced(function* (
       return yield* addFinalizer(pass)
     case "TargetStep":
       yield* prefetch(pass)
-      return yield* takeStep(pass, decision.step)
+      return verdict._tag === "Act" ? yield* takeStep(pass, verdict) : undefined
     case "Install":
       return verdict._tag === "Ready" ? yield* startInstall(pass, decision, verdict) : undefined
     case "CancelOperation":
@@ -213,18 +210,28 @@ const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: nu
 const factsOf = (pass: Pass, seen: Seen, decision: Decision): Facts => {
   const { memory, instance } = pass
   const { verdict } = seen
-  const notReady = verdict._tag === "Ready" ? Option.none() : Option.some(verdict.condition)
+  const running = runningIn(pass)
+  // While Helm is at work its own record says pending: what is told is what the step was started for.
+  const atWork = Option.getOrUndefined(running)
+  const seenNow = atWork?._tag === "Target" ? atWork : verdict
+  const notReady = seenNow._tag === "Ready" ? Option.none() : Option.some(seenNow.condition)
   return {
     generation: instance.metadata.generation,
     deletion: Option.none(),
+    // Without a kubeconfig there is nobody to ask, and a step that has failed is an answer.
     targetUndetermined:
-      pass.prober.state()._tag === "Unknown" ||
-      (verdict._tag === "Act" && verdict.step._tag === "ApplyProtection"),
+      (pass.prober.state()._tag === "Unknown" && Option.isSome(memory.kubeconfig)) ||
+      (verdict._tag === "Act" &&
+        verdict.step._tag === "ApplyProtection" &&
+        Option.isNone(memory.targetFailure)),
     targetNotReady: Option.isSome(notReady) ? Option.orElse(memory.targetFailure, () => notReady) : notReady,
     begun: decision._tag !== "AddFinalizer",
     protection: seen.protection,
-    running: runningIn(pass),
-    record: Option.filter(memory.record, (record) => record.uid === instance.metadata.uid),
+    running,
+    record: Option.filter(
+      memory.record,
+      ({ uid, installed }) => uid === instance.metadata.uid && installed?.generation !== 0,
+    ),
     failure: memory.installFailure,
     kubeconfigSecret: seen.kubeconfigSecret,
   }
@@ -252,13 +259,12 @@ export const livePass = Effect.fn("Instance.pass")(function* (
   const { memory, instance } = pass
   const { generation } = instance.metadata
   const settings = yield* Settings
-  if (memory.backoffGeneration !== generation) {
-    // Whoever edits the spec does not wait out the backoff of what was there before.
-    memory.backoffGeneration = generation
-    resetBackOff(memory)
-  }
+  followGeneration(memory, generation)
   const seen = yield* look(pass)
-  if (seen.verdict._tag === "Ready") memory.targetFailure = Option.none()
+  if (seen.verdict._tag === "Ready") {
+    memory.targetFailure = Option.none()
+    if (Option.isNone(memory.installFailure)) resetBackOff(memory)
+  }
   const now = yield* Clock.currentTimeMillis
   const decision = plan({
     now,

@@ -33,6 +33,13 @@ export const resetBackOff = (memory: Memory): void => {
   memory.retryAt = Option.none()
 }
 
+/** Whoever edits or deletes the instance does not wait out the backoff of what was there before. */
+export const followGeneration = (memory: Memory, generation: number): void => {
+  if (memory.backoffGeneration === generation) return
+  memory.backoffGeneration = generation
+  resetBackOff(memory)
+}
+
 const failed = Effect.fnUntraced(function* (
   memory: Memory,
   object: KubeObject,
@@ -78,8 +85,9 @@ const succeeded = Effect.fnUntraced(function* (
   result: OperationResult,
 ) {
   const events = yield* Events
-  resetBackOff(memory)
   memory.targetFailure = Option.none()
+  // An uninstall between two installs that fail is no success: a target's failures count until it is ready.
+  if (operation._tag !== "Target") resetBackOff(memory)
   if (result._tag !== "Installed" || operation._tag !== "Install") return
   memory.record = Option.some(result.record)
   memory.installFailure = Option.none()

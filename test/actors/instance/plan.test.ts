@@ -32,7 +32,11 @@ const install: Operation = {
   version: "6.0.22",
   over: "nothing",
 }
-const helm: Operation = { _tag: "Target", step: "InstallRelease" }
+const helm: Operation = {
+  _tag: "Target",
+  step: "InstallRelease",
+  condition: { reason: "Creating", message: "installing" },
+}
 const uninstall: Operation = { _tag: "Uninstall" }
 
 /** A Ready instance at generation 1 whose last install ended ten minutes ago. */

@@ -127,8 +127,13 @@ export const runInstall = Effect.fn("Install.run")(function* (
     .pipe(Effect.retry(fetchRetries), Effect.mapError(fromPulumi))
   const tenantHostImage = yield* chooseImage(request, platform, settings)
 
+  const before = Option.getOrUndefined(request.record)
   const begun: InstanceRecord = {
-    ...Option.getOrUndefined(request.record),
+    ...before,
+    // What a predecessor has installed is no generation of this life, whatever its number.
+    ...(before?.installed === undefined || before.uid === uid
+      ? {}
+      : { installed: { ...before.installed, generation: 0 } }),
     format: 1,
     uid,
     storageRoot,
