@@ -6,6 +6,7 @@ import path from "node:path"
 import { DateTime, Duration, Effect, FileSystem, Option, Redacted } from "effect"
 import { HttpTraceContext } from "effect/http"
 import { type InstancePaths, type OperationMarker, StateStore } from "../StateStore/StateStore.ts"
+import { mendBackend, pruneHistory } from "./Backend.ts"
 import { engineEnvironment } from "./Environment.ts"
 import { awaitedNames, type Followed, follow, makeFollowed } from "./Follow.ts"
 import { repairReleases } from "./InnerReleases.ts"
@@ -134,6 +135,16 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     Effect.mapError(failedBy("No temporary space for the operation; look at the operator's volumes")),
   )
 
+  yield* mendBackend(paths).pipe(
+    Effect.tap((mended) =>
+      mended.length === 0
+        ? Effect.void
+        : Effect.logWarning("removed attribute files that were cut off").pipe(
+            Effect.annotateLogs({ mended }),
+          ),
+    ),
+    Effect.mapError(unwritable),
+  )
   const engine = Effect.gen(function* () {
     const state = yield* readState(paths).pipe(
       Effect.mapError(
@@ -194,6 +205,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   )
   switch (ending._tag) {
     case "Succeeded":
+      yield* Effect.ignore(pruneHistory(paths), { log: true })
       return {
         endpoints: ending.outputs.endpoints,
         namespace: ending.outputs.namespace,

@@ -5,7 +5,7 @@ import { homedir } from "node:os"
 import path from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Fiber, FileSystem, Layer, Redacted, Schedule } from "effect"
+import { Duration, Effect, Fiber, FileSystem, Layer, Redacted, Schedule } from "effect"
 import { sessionProcesses } from "../../../src/services/Process/Session.ts"
 import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
 import { type OperationProgress, type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
@@ -83,11 +83,14 @@ const locks = (fs: FileSystem.FileSystem, instance: string) =>
     Effect.orElseSucceed((): Array<string> => []),
   )
 
-/** The CLI has begun once its lock is there. */
-const waitForLock = (fs: FileSystem.FileSystem, instance: string) =>
-  locks(fs, instance).pipe(
-    Effect.repeat({ until: (names) => names.length > 0, schedule: Schedule.spaced("20 millis") }),
-  )
+/** A program that runs and never returns. That it runs, it tells by a file beside it. */
+const endless = (program: string) =>
+  `${program}; exports.endpoints = new Promise(() => {}); require("node:fs").writeFileSync(__dirname + "/runs", "")`
+
+const waitForProgram = (fs: FileSystem.FileSystem, root: string) =>
+  fs
+    .exists(`${root}/package/node_modules/@di-framework/platform/runs`)
+    .pipe(Effect.repeat({ until: (runs) => runs, schedule: Schedule.spaced("20 millis") }))
 
 const good = `
 const pulumi = require("@pulumi/pulumi")
@@ -194,15 +197,9 @@ describe.skipIf(pulumiPath === undefined)("the real engine", () => {
     "an operation that is interrupted cancels the engine, which lets go of its lock by itself",
     () =>
       Effect.gen(function* () {
-        const { runWith, fs, instance } = yield* scene(
-          `${good}; setInterval(() => {}, 1000); exports.endpoints = new Promise(() => {})`,
-        )
-        const up = yield* Deferred.make<void>()
-        const fiber = yield* runWith({}, ({ step }) =>
-          step === "up" ? Effect.asVoid(Deferred.succeed(up, undefined)) : Effect.void,
-        ).pipe(Effect.forkChild)
-        yield* Deferred.await(up)
-        yield* waitForLock(fs, instance)
+        const { runWith, fs, root, instance } = yield* scene(endless(good))
+        const fiber = yield* runWith({}, () => Effect.void).pipe(Effect.forkChild)
+        yield* waitForProgram(fs, root)
         yield* Fiber.interrupt(fiber)
         assert.deepStrictEqual(yield* locks(fs, instance), [])
         assert.isFalse(yield* fs.exists(`${instance}/operation.json`))
@@ -214,15 +211,9 @@ describe.skipIf(pulumiPath === undefined)("the real engine", () => {
     "an operation that is killed leaves its lock; the next operation proves it dead, and goes on",
     () =>
       Effect.gen(function* () {
-        const { runWith, fs, root, instance } = yield* scene(
-          `${good}; exports.endpoints = new Promise(() => {})`,
-        )
-        const up = yield* Deferred.make<void>()
-        const fiber = yield* runWith({}, ({ step }) =>
-          step === "up" ? Effect.asVoid(Deferred.succeed(up, undefined)) : Effect.void,
-        ).pipe(Effect.flip, Effect.forkChild)
-        yield* Deferred.await(up)
-        yield* waitForLock(fs, instance)
+        const { runWith, fs, root, instance } = yield* scene(endless(good))
+        const fiber = yield* runWith({}, () => Effect.void).pipe(Effect.flip, Effect.forkChild)
+        yield* waitForProgram(fs, root)
         const marker = yield* fs.readFileString(`${instance}/operation.json`)
         const runner = Number(/"pid": ?([0-9]+)/.exec(marker)?.[1])
         // Children first: the CLI would still let go of its lock when it notices that its host is gone.
@@ -233,6 +224,11 @@ describe.skipIf(pulumiPath === undefined)("the real engine", () => {
         assert.deepStrictEqual(yield* sessionProcesses(runner), [])
 
         yield* fs.writeFileString(`${root}/package/node_modules/@di-framework/platform/existing.js`, good)
+        // The moment between the state and its attributes, met for certain.
+        yield* fs.writeFileString(
+          `${instance}/backend/.pulumi/stacks/platform-instance/instance.json.gz.attrs`,
+          "",
+        )
         const notices: Array<string> = []
         const after = yield* runWith({}, ({ notice }) =>
           Effect.sync(() => {
@@ -251,7 +247,7 @@ describe.skipIf(pulumiPath === undefined)("the real engine", () => {
     "a program that never returns, with nothing to await, is cancelled",
     () =>
       Effect.gen(function* () {
-        const { run } = yield* scene(`${good}; exports.endpoints = new Promise(() => {})`, {
+        const { run } = yield* scene(endless(good), {
           hang: "3 seconds",
         })
         const error = yield* Effect.flip(run())

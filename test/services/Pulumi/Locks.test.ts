@@ -72,65 +72,83 @@ const runner = Effect.gen(function* () {
 })
 
 layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operation left", (it) => {
-  it.effect("nothing: nothing is settled", () =>
-    Effect.gen(function* () {
-      const { settle } = yield* scene
-      assert.deepStrictEqual(yield* settle(), { interrupted: false, notices: [] })
-    }),
+  it.effect(
+    "nothing: nothing is settled",
+    () =>
+      Effect.gen(function* () {
+        const { settle } = yield* scene
+        assert.deepStrictEqual(yield* settle(), { interrupted: false, notices: [] })
+      }),
+    60_000,
   )
 
-  it.effect("a marker of a pod that lives: waited for, by its UID, and named with its time", () =>
-    Effect.gen(function* () {
-      const { settle, marker, lock, left } = yield* scene
-      yield* marker({})
-      yield* lock("a", {})
-      const error = yield* Effect.flip(settle(["uid-1"]))
-      assert.include(error.message, "pod operator (RepairDue of 6.0.22, since 2026-11-29T10:00:00.000Z)")
-      assert.strictEqual((yield* left).length, 2)
-    }),
+  it.effect(
+    "a marker of a pod that lives: waited for, by its UID, and named with its time",
+    () =>
+      Effect.gen(function* () {
+        const { settle, marker, lock, left } = yield* scene
+        yield* marker({})
+        yield* lock("a", {})
+        const error = yield* Effect.flip(settle(["uid-1"]))
+        assert.include(error.message, "pod operator (RepairDue of 6.0.22, since 2026-11-29T10:00:00.000Z)")
+        assert.strictEqual((yield* left).length, 2)
+      }),
+    60_000,
   )
 
-  it.effect("a marker of a pod that is gone: interrupted, though a pod of the same name lives", () =>
-    Effect.gen(function* () {
-      const { settle, marker } = yield* scene
-      yield* marker({})
-      assert.isTrue((yield* settle(["operator-of-another-uid"])).interrupted)
-    }),
+  it.effect(
+    "a marker of a pod that is gone: interrupted, though a pod of the same name lives",
+    () =>
+      Effect.gen(function* () {
+        const { settle, marker } = yield* scene
+        yield* marker({})
+        assert.isTrue((yield* settle(["operator-of-another-uid"])).interrupted)
+      }),
+    60_000,
   )
 
-  it.effect("a marker of an earlier incarnation in our pod: its processes are ended, by start time", () =>
-    Effect.gen(function* () {
-      const { settle, marker } = yield* scene
-      const { pid, startTime } = yield* runner
-      yield* marker({ podUID: us.podUID, pid, startTime })
-      assert.isTrue((yield* settle()).interrupted)
-      assert.deepStrictEqual(yield* sessionProcesses(pid), [])
-    }),
+  it.effect(
+    "a marker of an earlier incarnation in our pod: its processes are ended, by start time",
+    () =>
+      Effect.gen(function* () {
+        const { settle, marker } = yield* scene
+        const { pid, startTime } = yield* runner
+        yield* marker({ podUID: us.podUID, pid, startTime })
+        assert.isTrue((yield* settle()).interrupted)
+        assert.deepStrictEqual(yield* sessionProcesses(pid), [])
+      }),
+    60_000,
   )
 
-  it.effect("a process of the same pid that started at another time is somebody else: left alone", () =>
-    Effect.gen(function* () {
-      const { settle, marker } = yield* scene
-      const { pid } = yield* runner
-      yield* marker({ podUID: us.podUID, pid, startTime: "1" })
-      assert.isTrue((yield* settle()).interrupted)
-      assert.strictEqual((yield* sessionProcesses(pid)).length, 2)
-    }),
+  it.effect(
+    "a process of the same pid that started at another time is somebody else: left alone",
+    () =>
+      Effect.gen(function* () {
+        const { settle, marker } = yield* scene
+        const { pid } = yield* runner
+        yield* marker({ podUID: us.podUID, pid, startTime: "1" })
+        assert.isTrue((yield* settle()).interrupted)
+        assert.strictEqual((yield* sessionProcesses(pid)).length, 2)
+      }),
+    60_000,
   )
 
-  it.effect("an orphan of a dead runner is ended when it carries the incarnation, and only then", () =>
-    Effect.gen(function* () {
-      const { settle, marker } = yield* scene
-      const { pid, startTime } = yield* runner
-      process.kill(pid, "SIGKILL")
-      yield* processStartTime(pid).pipe(Effect.repeat({ until: (found) => found === undefined }))
-      yield* marker({ podUID: us.podUID, pid, startTime, incarnation: "another" })
-      yield* settle()
-      assert.strictEqual((yield* sessionProcesses(pid)).length, 1)
-      yield* marker({ podUID: us.podUID, pid, startTime })
-      yield* settle()
-      assert.deepStrictEqual(yield* sessionProcesses(pid), [])
-    }),
+  it.effect(
+    "an orphan of a dead runner is ended when it carries the incarnation, and only then",
+    () =>
+      Effect.gen(function* () {
+        const { settle, marker } = yield* scene
+        const { pid, startTime } = yield* runner
+        process.kill(pid, "SIGKILL")
+        yield* processStartTime(pid).pipe(Effect.repeat({ until: (found) => found === undefined }))
+        yield* marker({ podUID: us.podUID, pid, startTime, incarnation: "another" })
+        yield* settle()
+        assert.strictEqual((yield* sessionProcesses(pid)).length, 1)
+        yield* marker({ podUID: us.podUID, pid, startTime })
+        yield* settle()
+        assert.deepStrictEqual(yield* sessionProcesses(pid), [])
+      }),
+    60_000,
   )
 
   it.effect(
@@ -152,6 +170,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operat
         assert.include(error.message, "u@operator-live (pid 1, since 2026-01-01T00:00:00Z)")
         assert.strictEqual((yield* left).length, 4)
       }),
+    60_000,
   )
 
   it.effect(
@@ -166,5 +185,6 @@ layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operat
         yield* lock("a", { hostname: us.hostname, pid: 4_194_303, timestamp: "2100-01-01T00:00:00Z" })
         assert.strictEqual((yield* settle()).notices.length, 1)
       }),
+    60_000,
   )
 })

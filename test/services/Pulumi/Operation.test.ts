@@ -118,59 +118,71 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
           [],
         )
       }),
+    60_000,
   )
 
-  it.effect("cancels by a line; a runner that takes it ends by itself", () =>
-    Effect.gen(function* () {
-      const obedient = `
+  it.effect(
+    "cancels by a line; a runner that takes it ends by itself",
+    () =>
+      Effect.gen(function* () {
+        const obedient = `
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
   if (JSON.parse(line).type === "run") { ${say({ type: "step", step: "up" })} return }
   require("node:fs").appendFileSync(root + "/cancelled", "x"); process.exit(0)
 })`
-      const { fs, root, run } = yield* scene(obedient, { grace: "1 minute" })
-      const up = yield* Deferred.make<void>()
-      const fiber = yield* run({}, ({ step }) =>
-        step === "up" ? Effect.asVoid(Deferred.succeed(up, undefined)) : Effect.void,
-      ).pipe(Effect.forkChild)
-      yield* Deferred.await(up)
-      yield* Fiber.interrupt(fiber)
-      assert.strictEqual(yield* fs.readFileString(`${root}/cancelled`), "x")
-    }),
+        const { fs, root, run } = yield* scene(obedient, { grace: "1 minute" })
+        const up = yield* Deferred.make<void>()
+        const fiber = yield* run({}, ({ step }) =>
+          step === "up" ? Effect.asVoid(Deferred.succeed(up, undefined)) : Effect.void,
+        ).pipe(Effect.forkChild)
+        yield* Deferred.await(up)
+        yield* Fiber.interrupt(fiber)
+        assert.strictEqual(yield* fs.readFileString(`${root}/cancelled`), "x")
+      }),
+    60_000,
   )
 
-  it.effect("that does not end by itself is ended with everything it has started", () =>
-    Effect.gen(function* () {
-      const { fs, instance, run } = yield* scene(stubborn, { grace: "100 millis" })
-      const up = yield* Deferred.make<number>()
-      const fiber = yield* run({}, ({ step }) =>
-        step === "up"
-          ? markedPid(fs, instance).pipe(
-              Effect.orDie,
-              Effect.flatMap((pid) => Deferred.succeed(up, pid)),
-              Effect.asVoid,
-            )
-          : Effect.void,
-      ).pipe(Effect.forkChild)
-      const pid = yield* Deferred.await(up)
-      assert.isAtLeast((yield* sessionProcesses(pid)).length, 2)
-      yield* Fiber.interrupt(fiber)
-      assert.deepStrictEqual(yield* sessionProcesses(pid), [])
-      assert.isFalse(yield* fs.exists(`${instance}/operation.json`))
-    }),
+  it.effect(
+    "that does not end by itself is ended with everything it has started",
+    () =>
+      Effect.gen(function* () {
+        const { fs, instance, run } = yield* scene(stubborn, { grace: "100 millis" })
+        const up = yield* Deferred.make<number>()
+        const fiber = yield* run({}, ({ step }) =>
+          step === "up"
+            ? markedPid(fs, instance).pipe(
+                Effect.orDie,
+                Effect.flatMap((pid) => Deferred.succeed(up, pid)),
+                Effect.asVoid,
+              )
+            : Effect.void,
+        ).pipe(Effect.forkChild)
+        const pid = yield* Deferred.await(up)
+        assert.isAtLeast((yield* sessionProcesses(pid)).length, 2)
+        yield* Fiber.interrupt(fiber)
+        assert.deepStrictEqual(yield* sessionProcesses(pid), [])
+        assert.isFalse(yield* fs.exists(`${instance}/operation.json`))
+      }),
+    60_000,
   )
 
-  it.effect("that takes too long is cancelled, and says so", () =>
-    Effect.gen(function* () {
-      const { run } = yield* scene(stubborn, { grace: "100 millis" })
-      const error = yield* Effect.flip(run({ timeout: Duration.seconds(2) }))
-      assert.strictEqual(error.reason, "Cancelled")
-      assert.match(error.message, /^The operation did not end within 2s and was cancelled/)
-    }),
+  it.effect(
+    "that takes too long is cancelled, and says so",
+    () =>
+      Effect.gen(function* () {
+        const { run } = yield* scene(stubborn, { grace: "100 millis" })
+        const error = yield* Effect.flip(run({ timeout: Duration.seconds(2) }))
+        assert.strictEqual(error.reason, "Cancelled")
+        assert.match(error.message, /^The operation did not end within 2s and was cancelled/)
+      }),
+    60_000,
   )
 
-  it.effect("a runner that floods its pipes while it is cancelled still ends", () =>
-    Effect.gen(function* () {
-      const flood = `
+  it.effect(
+    "a runner that floods its pipes while it is cancelled still ends",
+    () =>
+      Effect.gen(function* () {
+        const flood = `
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
   if (JSON.parse(line).type === "run") { ${say({ type: "step", step: "up" })} return }
   // Enough to fill every buffer in between, ten times.
@@ -178,58 +190,68 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
     require("node:fs").writeFileSync(root + "/flooded", ""); process.exit(0)
   })
 })`
-      const { fs, root, run } = yield* scene(flood, { grace: "1 minute" })
-      const up = yield* Deferred.make<void>()
-      const fiber = yield* run({}, ({ step }) =>
-        step === "up" ? Effect.asVoid(Deferred.succeed(up, undefined)) : Effect.void,
-      ).pipe(Effect.forkChild)
-      yield* Deferred.await(up)
-      yield* Fiber.interrupt(fiber)
-      assert.isTrue(yield* fs.exists(`${root}/flooded`))
-    }),
+        const { fs, root, run } = yield* scene(flood, { grace: "1 minute" })
+        const up = yield* Deferred.make<void>()
+        const fiber = yield* run({}, ({ step }) =>
+          step === "up" ? Effect.asVoid(Deferred.succeed(up, undefined)) : Effect.void,
+        ).pipe(Effect.forkChild)
+        yield* Deferred.await(up)
+        yield* Fiber.interrupt(fiber)
+        assert.isTrue(yield* fs.exists(`${root}/flooded`))
+      }),
+    60_000,
   )
 
-  it.effect("a failure repeats no secret, in whichever form the program said it", () =>
-    Effect.gen(function* () {
-      const base64 = Buffer.from("planted-client-secret").toString("base64")
-      const words = `boom planted-client-secret planted-passphrase planted-token ${base64}`
-      const { run } = yield* scene(
-        say({ type: "diagnostic", severity: "error", message: words }) +
-          outcome({ outcome: "failed", message: words }),
-      )
-      const error = yield* Effect.flip(run())
-      assert.strictEqual(error.reason, "Failed")
-      assert.include(error.message, "boom [redacted] [redacted] [redacted] [redacted]")
-      const crash = yield* scene(`console.error(${JSON.stringify(words)}); process.exit(9)`)
-      const crashed = yield* Effect.flip(crash.run())
-      assert.include(crashed.message, "exit code 9")
-      assert.notInclude(crashed.message, "planted")
-    }),
+  it.effect(
+    "a failure repeats no secret, in whichever form the program said it",
+    () =>
+      Effect.gen(function* () {
+        const base64 = Buffer.from("planted-client-secret").toString("base64")
+        const words = `boom planted-client-secret planted-passphrase planted-token ${base64}`
+        const { run } = yield* scene(
+          say({ type: "diagnostic", severity: "error", message: words }) +
+            outcome({ outcome: "failed", message: words }),
+        )
+        const error = yield* Effect.flip(run())
+        assert.strictEqual(error.reason, "Failed")
+        assert.include(error.message, "boom [redacted] [redacted] [redacted] [redacted]")
+        const crash = yield* scene(`console.error(${JSON.stringify(words)}); process.exit(9)`)
+        const crashed = yield* Effect.flip(crash.run())
+        assert.include(crashed.message, "exit code 9")
+        assert.notInclude(crashed.message, "planted")
+      }),
+    60_000,
   )
 
-  it.effect("a second one for the same instance waits its turn; another instance does not", () =>
-    Effect.gen(function* () {
-      const { run } = yield* scene(stubborn, { grace: "100 millis" })
-      const up = yield* Deferred.make<void>()
-      const fiber = yield* run({}, ({ step }) =>
-        step === "up" ? Effect.asVoid(Deferred.succeed(up, undefined)) : Effect.void,
-      ).pipe(Effect.forkChild)
-      yield* Deferred.await(up)
-      assert.strictEqual((yield* Effect.flip(run())).reason, "Locked")
-      const other = run({ key: { namespace: "team-a", name: "two" }, timeout: Duration.millis(500) })
-      assert.strictEqual((yield* Effect.flip(other)).reason, "Cancelled")
-      yield* Fiber.interrupt(fiber)
-    }),
+  it.effect(
+    "a second one for the same instance waits its turn; another instance does not",
+    () =>
+      Effect.gen(function* () {
+        const { run } = yield* scene(stubborn, { grace: "100 millis" })
+        const up = yield* Deferred.make<void>()
+        const fiber = yield* run({}, ({ step }) =>
+          step === "up" ? Effect.asVoid(Deferred.succeed(up, undefined)) : Effect.void,
+        ).pipe(Effect.forkChild)
+        yield* Deferred.await(up)
+        assert.strictEqual((yield* Effect.flip(run())).reason, "Locked")
+        const other = run({ key: { namespace: "team-a", name: "two" }, timeout: Duration.millis(500) })
+        assert.strictEqual((yield* Effect.flip(other)).reason, "Cancelled")
+        yield* Fiber.interrupt(fiber)
+      }),
+    60_000,
   )
 
-  it.effect("a plugin that is not complete stops it before anything is written", () =>
-    Effect.gen(function* () {
-      const { fs, root, instance, run } = yield* scene("")
-      yield* fs.writeFileString(`${root}/plugins/resource-kubernetes-v4.25.0.partial`, "")
-      const error = yield* Effect.flip(run())
-      assert.strictEqual(error.step, "check plugin")
-      assert.include(error.message, "plugin 4.25.0")
-      assert.isFalse(yield* fs.exists(`${instance}/project`))
-    }),
+  it.effect(
+    "a plugin that is not complete stops it before anything is written",
+    () =>
+      Effect.gen(function* () {
+        const { fs, root, instance, run } = yield* scene("")
+        yield* fs.writeFileString(`${root}/plugins/resource-kubernetes-v4.25.0.partial`, "")
+        const error = yield* Effect.flip(run())
+        assert.strictEqual(error.step, "check plugin")
+        assert.include(error.message, "plugin 4.25.0")
+        assert.isFalse(yield* fs.exists(`${instance}/project`))
+      }),
+    60_000,
   )
 })

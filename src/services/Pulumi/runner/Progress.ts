@@ -1,5 +1,5 @@
 // Turns what the engine tells about its work into events of the protocol.
-import type { EngineEvent } from "@pulumi/pulumi/automation/index.js"
+import type { EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js"
 import { emit } from "./Channel.ts"
 
 export interface Progress {
@@ -16,10 +16,12 @@ const plain = (message: string): string => message.replaceAll(/<\{%[^%]*%\}>/g, 
 export const makeProgress = (): Progress => {
   let current = "start"
   let changes: Readonly<Record<string, number>> = {}
-  const resource = (
-    state: "started" | "done" | "failed",
-    metadata: { readonly urn: string; readonly op: string },
-  ) => emit({ type: "resource", state, urn: metadata.urn, operation: metadata.op })
+  const resource = (state: "started" | "done" | "failed", metadata: StepEventMetadata) => {
+    // A component (the stack is one) counts as done only when the program says so, and is never awaited.
+    if ((metadata.new ?? metadata.old)?.custom === true) {
+      emit({ type: "resource", state, urn: metadata.urn, operation: metadata.op })
+    } else emit({ type: "engine", event: "component" })
+  }
   return {
     begin: (step) => {
       current = step
