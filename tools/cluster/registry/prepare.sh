@@ -64,16 +64,16 @@ fill() { # URL PID
   printf 'registry=%s\n%s:_authToken=nobody\naudit=false\nfund=false\nupdate-notifier=false\n' "$url" "${url#http:}" > "$registry/filling/npmrc"
   local package npm=(npm --userconfig "$registry/filling/npmrc" --cache "$registry/filling/cache" --registry "$url" --ignore-scripts)
   mapfile -t packages < "$here/registry/extra-packages"
-  install "${packages[*]}" "${packages[@]}" || return 1
+  resolve "${packages[*]}" "${packages[@]}" || return 1
   for folder in $(fixture_folders); do
     "${npm[@]}" publish "$folder" >> "$registry/filling.log" 2>&1 8>&- || return 1
     package=$("$binaries/node" -p 'const p = require(process.argv[1]); `${p.name}@${p.version} ${JSON.stringify(p.dependencies)}`' "$folder/package.json")
-    install "$package" "${package%% *}" || return 1
+    resolve "$package" "${package%% *}" || return 1
   done
 }
 
 # As an instance would, into an empty project: the versions that npm then chooses are in the storage. Once for each KEY.
-install() { # KEY PACKAGES...; `npm` as set by fill
+resolve() { # KEY PACKAGES...; `npm` as set by fill
   local key=$1; shift
   if grep -qxF "$key" "$registry/installed" 2> /dev/null; then return; fi
   rm -rf "$registry/filling/project"
