@@ -1,24 +1,29 @@
 // PlatformInstances for tests, as the API server stores them.
+import { Effect } from "effect"
 import { decodePlatformInstance, type PlatformInstance } from "../../../src/schema/PlatformInstance.ts"
-import type { KubeObject } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import type { KubeManifest, KubeObject } from "../../../src/services/Kubernetes/Kubernetes.ts"
 
 export const key = { namespace: "team-a", name: "one" }
 
-export const instanceManifest = (options: {
-  readonly uid: string
-  readonly spec?: Readonly<Record<string, unknown>>
-}): KubeObject => ({
+/** What a user applies; `spec` is put over a spec without any choices. */
+export const manifestOf = (spec: Readonly<Record<string, unknown>> = {}): KubeManifest => ({
   apiVersion: "platform.di-framework.dev/v1alpha1",
   kind: "PlatformInstance",
+  metadata: key,
+  spec: { version: "6.0.22", target: { type: "vcluster" }, deletionPolicy: "Delete", ...spec },
+})
+
+/** The same as the server stores it, in the life `uid`. */
+export const storedAs = (uid: string, spec?: Readonly<Record<string, unknown>>): KubeObject => ({
+  ...manifestOf(spec),
   metadata: {
     ...key,
-    uid: options.uid,
+    uid,
     resourceVersion: "1",
     generation: 1,
     creationTimestamp: "2026-11-03T12:00:00Z",
   },
-  spec: { version: "6.0.22", target: { type: "vcluster" }, deletionPolicy: "Delete", ...options.spec },
 })
 
-export const stored = decodePlatformInstance
-export type { PlatformInstance }
+export const decoded = (object: KubeObject): PlatformInstance =>
+  Effect.runSync(decodePlatformInstance(object))

@@ -9,7 +9,7 @@ import {
   versionOf,
 } from "../../../../src/actors/instance/target/Kubeconfig.ts"
 import { type KubeObject, Kubernetes } from "../../../../src/services/Kubernetes/Kubernetes.ts"
-import { instanceManifest, stored } from "../../support/instances.ts"
+import { decoded, storedAs } from "../../support/instances.ts"
 
 const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64")
 const source = (data: Readonly<Record<string, string>> | undefined): KubeObject => ({
@@ -60,27 +60,25 @@ describe("the vCluster's kubeconfig", () => {
 })
 
 describe("the published kubeconfig", () => {
-  it.effect("lies beside the instance, is owned by it, and says which version of the source it holds", () =>
-    Effect.gen(function* () {
-      const instance = yield* stored(instanceManifest({ uid: "life" }))
-      const manifest = publishedManifest(instance, {
-        version: "secret.7",
-        text: Redacted.make("clusters: []"),
-      })
-      assert.deepInclude(manifest.metadata, { name: "one-kubeconfig", namespace: "team-a" })
-      assert.deepStrictEqual(manifest.metadata.annotations, {
-        "platform.di-framework.dev/kubeconfig-source": "secret.7",
-      })
-      assert.deepStrictEqual(manifest.data, { kubeconfig: base64("clusters: []") })
-      const live: KubeObject = {
-        ...manifest,
-        metadata: { ...manifest.metadata, uid: "u", resourceVersion: "1" },
-      }
-      assert.isTrue(isOwnedBy(live, "life"))
-      assert.isFalse(isOwnedBy(live, "another life"))
-      assert.isFalse(isOwnedBy(source(undefined), "life"))
-      // The owner does not wait for it: deleting an instance in the foreground must not hang on a Secret.
-      assert.deepInclude(manifest.metadata.ownerReferences?.[0], { blockOwnerDeletion: false })
-    }),
-  )
+  it("lies beside the instance, is owned by it, and says which version of the source it holds", () => {
+    const instance = decoded(storedAs("life"))
+    const manifest = publishedManifest(instance, {
+      version: "secret.7",
+      text: Redacted.make("clusters: []"),
+    })
+    assert.deepInclude(manifest.metadata, { name: "one-kubeconfig", namespace: "team-a" })
+    assert.deepStrictEqual(manifest.metadata.annotations, {
+      "platform.di-framework.dev/kubeconfig-source": "secret.7",
+    })
+    assert.deepStrictEqual(manifest.data, { kubeconfig: base64("clusters: []") })
+    const live: KubeObject = {
+      ...manifest,
+      metadata: { ...manifest.metadata, uid: "u", resourceVersion: "1" },
+    }
+    assert.isTrue(isOwnedBy(live, "life"))
+    assert.isFalse(isOwnedBy(live, "another life"))
+    assert.isFalse(isOwnedBy(source(undefined), "life"))
+    // The owner does not wait for it: deleting an instance in the foreground must not hang on a Secret.
+    assert.deepInclude(manifest.metadata.ownerReferences?.[0], { blockOwnerDeletion: false })
+  })
 })

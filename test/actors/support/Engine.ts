@@ -1,0 +1,96 @@
+// Pulumi and the state directory in memory: packages that take a while to fetch, operations that take a while and
+// then succeed, or fail as they were told to.
+import { Clock, Duration, Effect, Layer, Option } from "effect"
+import { formatKey } from "../../../src/schema/InstanceKey.ts"
+import { type OperationRequest, Pulumi, PulumiError } from "../../../src/services/Pulumi/Pulumi.ts"
+import { type InstanceRecord, StateStore } from "../../../src/services/StateStore/StateStore.ts"
+
+const FETCH_TAKES = Duration.seconds(5)
+const RUN_TAKES = Duration.minutes(1)
+
+export const makeStateStore = () => {
+  const records = new Map<string, InstanceRecord>()
+  const states = new Set<string>()
+  const layer = Layer.mock(StateStore, {
+    packagesDir: "/state/packages",
+    pluginsDir: "/state/plugins",
+    paths: ({ namespace, name }) => {
+      const root = `/state/instances/${namespace}/${name}`
+      return { root, project: `${root}/project`, backend: `${root}/backend` }
+    },
+    readRecord: (key) => Effect.sync(() => Option.fromUndefinedOr(records.get(formatKey(key)))),
+    writeRecord: (key, record) => Effect.sync(() => void records.set(formatKey(key), record)),
+    hasState: (key) => Effect.sync(() => states.has(formatKey(key))),
+    dropState: (key) => Effect.sync(() => void states.delete(formatKey(key))),
+    drop: (key) =>
+      Effect.sync(() => {
+        states.delete(formatKey(key))
+        records.delete(formatKey(key))
+      }),
+  })
+  return { layer, records, states }
+}
+
+/** One operation of the engine, as it was asked for and as it ended. */
+export interface Run {
+  readonly at: number
+  readonly request: OperationRequest
+  outcome: "running" | "succeeded" | "failed" | "interrupted"
+}
+
+export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>) => {
+  const runs: Array<Run> = []
+  const fetches: Array<string> = []
+  /** Errors that the next operations end with. */
+  const failures: Array<PulumiError["reason"]> = []
+
+  const run = Effect.fnUntraced(function* (request: OperationRequest) {
+    const key = formatKey(request.key)
+    if (runs.some((each) => each.outcome === "running" && formatKey(each.request.key) === key))
+      return yield* Effect.die(new Error(`two operations at once on ${key}`))
+    const run: Run = { at: yield* Clock.currentTimeMillis, request, outcome: "running" }
+    runs.push(run)
+    states.add(key)
+    const { version } = request
+    return yield* Effect.sleep(RUN_TAKES).pipe(
+      Effect.andThen(
+        Effect.suspend(() => {
+          const reason = failures.shift()
+          return reason === undefined
+            ? Effect.succeed({
+                endpoints: {
+                  http: "http://apps.example",
+                  kubernetes: request.config.get("kubernetesEndpoint") ?? "",
+                },
+                namespace: "di-framework",
+                changes: {},
+              })
+            : Effect.fail(new PulumiError({ step: "up", version, message: "the program throws", reason }))
+        }),
+      ),
+      Effect.onExit((exit) =>
+        Effect.sync(() => {
+          const interrupted =
+            exit._tag === "Failure" && exit.cause.reasons.some(({ _tag }) => _tag === "Interrupt")
+          run.outcome = exit._tag === "Success" ? "succeeded" : interrupted ? "interrupted" : "failed"
+        }),
+      ),
+    )
+  })
+
+  const layer = Layer.mock(Pulumi, {
+    fetch: (version) =>
+      Effect.gen(function* () {
+        if (!fetches.includes(version)) yield* Effect.sleep(FETCH_TAKES)
+        fetches.push(version)
+        return {
+          version,
+          directory: `/packages/${version}`,
+          digest: "sha256:0",
+          approvedHostBuilds: approved,
+        }
+      }),
+    run,
+  })
+  return { layer, runs, failures }
+}
