@@ -8,7 +8,7 @@ archive() {
   local name=$1 config=$2 entry source key out work layer; shift 2
   # A program's real path names its build; the folder that gathers them changes with any of them.
   key=$({ printf '%s\n' "$name" "$config"; for entry in "$@"; do
-    source=$(readlink -f "${entry#*=}")
+    source=$(readlink -f "${entry#*=}" || true)
     if [ -f "$source" ]; then stat -c "${entry%%=*} %n %s %Y" "$source"; else echo "$entry"; fi
   done; } | sha256sum | cut -c1-12)
   out=$cache/images/$(tr -c 'a-z0-9.\n' - <<< "$name")-$key.tar
@@ -34,7 +34,7 @@ place() { # ROOT ENTRY
   case $2 in
     *'->'*) path=$1${2%%->*}; mkdir -p "$(dirname "$path")"; ln -s "${2#*->}" "$path" ;;
     *=DIR) path=$1${2%=*}; mkdir -p "$path"; chmod 1777 "$path" ;;
-    *) path=$1${2%%=*}; mkdir -p "$(dirname "$path")"; install -m 755 "${2#*=}" "$path" ;;
+    *) path=$1${2%%=*}; mkdir -p "$(dirname "$path")"; command install -m 755 "${2#*=}" "$path" ;;
   esac
 }
 
