@@ -103,7 +103,7 @@ node_programs() {
   supervise kubelet kubelet --config=/run/node/kubelet.yaml --kubeconfig=/run/cluster/kubelet.kubeconfig --hostname-override=node1 \
     --node-ip=10.240.0.1 --cgroup-root="/$cgroup"
   supervise kube-proxy kube-proxy --config=/run/node/kube-proxy.yaml
-  supervise kube-router kube-router --kubeconfig=/run/cluster/node.kubeconfig --hostname-override=node1 --run-firewall=true \
+  supervise kube-router bash /run/node/kube-router.sh --kubeconfig=/run/cluster/node.kubeconfig --hostname-override=node1 --run-firewall=true \
     --run-router=false --run-service-proxy=false --run-loadbalancer=false --service-cluster-ip-range=10.96.0.0/16 \
     --health-port=0 --metrics-port=0
 }
