@@ -24,6 +24,7 @@ export const makeWorkspace = Effect.fn("Workspace.make")(function* (
 ) {
   const fs = yield* FileSystem.FileSystem
   const name = createHash("sha256").update(formatKey(key)).digest("hex").slice(0, 16)
+  yield* fs.makeDirectory(options.memoryDir, { recursive: true })
   const memory = `${options.memoryDir}/platform-instance-${name}`
   yield* Effect.acquireRelease(
     fs

@@ -1,8 +1,6 @@
 // The runner with the real pulumi CLI and the real Automation API, without a cluster: programs of component
 // resources need no provider. Skipped where the CLI was not built yet (tools/programs).
-import { existsSync, readdirSync } from "node:fs"
-import { homedir } from "node:os"
-import path from "node:path"
+import { execFileSync } from "node:child_process"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, FileSystem, Layer, Redacted, Schedule } from "effect"
@@ -11,15 +9,10 @@ import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
 import { type OperationProgress, type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
+import { programPath } from "./apiServer.ts"
 import { optionsIn, repository, temporary } from "./harness.ts"
 
-const cache = process.env.PLATFORM_OPERATOR_CACHE ?? path.join(homedir(), ".cache/platform-operator")
-const programs = path.join(cache, "programs")
-const pulumiPath = existsSync(programs)
-  ? readdirSync(programs)
-      .map((folder) => path.join(programs, folder, "pulumi"))
-      .find((file) => existsSync(file))
-  : undefined
+const pulumiPath = programPath("pulumi")
 
 /** A package whose program is this text; its SDK is this repository's. */
 const packageOf = Effect.fnUntraced(function* (root: string, program: string) {
@@ -120,7 +113,13 @@ describe.skipIf(pulumiPath === undefined)("the real engine", () => {
           changes: { create: 3 },
         })
         assert.deepStrictEqual((yield* run({ config: tenants, refresh: true })).changes, { same: 3 })
-        assert.isTrue(yield* fs.exists(`${instance}/project/Pulumi.yaml`))
+        // As an administrator would, with the pulumi CLI alone.
+        const shown = execFileSync(pulumiPath ?? "", ["stack", "--stack", "instance", "--non-interactive"], {
+          cwd: `${instance}/project`,
+          env: { HOME: root, PATH: process.env.PATH, PULUMI_CONFIG_PASSPHRASE_FILE: `${root}/passphrase` },
+        }).toString()
+        assert.include(shown, "test:index:Tenant")
+        assert.notInclude(shown, "secret-kubeconfig")
         assert.isTrue(yield* fs.exists(`${instance}/state-before-repair.json`))
         assert.isFalse(yield* fs.exists(`${instance}/operation.json`))
         assert.deepStrictEqual(yield* fs.readDirectory(`${root}/memory`), [])
