@@ -47,6 +47,8 @@ make_images() { # PROGRAMS
   for applet in $(/bin/busybox --list); do [ "$applet" = busybox ] || busybox+=("/bin/$applet->/bin/busybox"); done
   archive registry.k8s.io/pause:3.10 '{"Entrypoint":["/bin/busybox","sleep","2147483647"]}' /bin/busybox=/bin/busybox
   archive docker.io/library/busybox:1.36 "{\"Cmd\":[\"sh\"],$path}" /bin/busybox=/bin/busybox /tmp=DIR "${busybox[@]}"
+  # vCluster writes /etc/hosts of a StatefulSet's pod with it.
+  archive mirror.gcr.io/library/alpine:3.20 "{\"Cmd\":[\"sh\"],$path}" /bin/busybox=/bin/busybox /tmp=DIR "${busybox[@]}"
   archive docker.io/coredns/coredns:1.14.1 '{"Entrypoint":["/coredns"]}' /coredns="$p/coredns"
   # What the chart's init container copies to /binaries.
   archive ghcr.io/loft-sh/kubernetes:v1.35.4 "{\"Cmd\":[\"sh\"],$path}" /bin/busybox=/bin/busybox "/bin/sh->/bin/busybox" "/bin/cp->/bin/busybox" \
