@@ -3,7 +3,20 @@ import { randomUUID } from "node:crypto"
 import { hostname } from "node:os"
 import { fileURLToPath } from "node:url"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, Config, Console, Data, Effect, Exit, Layer, Option, Ref, Runtime, Schema } from "effect"
+import {
+  Cause,
+  Config,
+  Console,
+  Data,
+  Effect,
+  Exit,
+  FileSystem,
+  Layer,
+  Option,
+  Ref,
+  Runtime,
+  Schema,
+} from "effect"
 import { Command } from "effect/cli"
 import releaseJson from "../release.json" with { type: "json" }
 import { runInstances } from "./actors/instance/Instances.ts"
@@ -54,6 +67,7 @@ const need = (value: Option.Option<string>, problem: string) =>
 const start = Effect.fnUntraced(function* (given: Flags) {
   yield* checkFlags(given).pipe(Effect.mapError((message) => new StartError({ message })))
   const env = yield* pod
+  const fs = yield* FileSystem.FileSystem
   const operatorNamespace = yield* need(
     Option.orElse(given.operatorNamespace, () => env.namespace),
     "--operator-namespace is needed outside a cluster (POD_NAMESPACE is not set)",
@@ -67,6 +81,9 @@ const start = Effect.fnUntraced(function* (given: Flags) {
     findProgram("pulumi"),
     findProgram("npm"),
   ])
+
+  // The chart mounts memory there; outside a pod the machine's own has to do.
+  const memoryDir = (yield* fs.exists("/run/platform-operator")) ? "/run/platform-operator" : "/dev/shm"
 
   const settings = Layer.succeed(Settings, {
     storageRootBase: given.storageRootBase,
@@ -111,7 +128,7 @@ const start = Effect.fnUntraced(function* (given: Flags) {
           ...Option.match(given.npmrc, { onNone: () => ({}), onSome: (npmrc) => ({ npmrc }) }),
           pluginDirectories: ["/opt/pulumi/plugins"],
           tmpDir: "/tmp/platform-operator",
-          memoryDir: "/run/platform-operator",
+          memoryDir,
           identity: {
             podUID: env.uid,
             podName: env.name,

@@ -1,7 +1,7 @@
 // The live layer: composition only. Packages are fetched by fibers of the layer, so that an operation that is
 // cut off does not end a fetch that others wait for.
-import { Deferred, Effect, FileSystem, Layer } from "effect"
-import type { ChildProcessSpawner } from "effect/process"
+import { Context, Deferred, Effect, FileSystem, Layer } from "effect"
+import { ChildProcessSpawner } from "effect/process"
 import { formatKey } from "../../schema/InstanceKey.ts"
 import { StateStore } from "../StateStore/StateStore.ts"
 import { runOperation } from "./Operation.ts"
@@ -12,10 +12,12 @@ import { type PlatformPackage, Pulumi, PulumiError } from "./Pulumi.ts"
 
 const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
   const store = yield* StateStore
-  const context = yield* Effect.context<
-    StateStore | FileSystem.FileSystem | ChildProcessSpawner.ChildProcessSpawner
-  >()
   const fs = yield* FileSystem.FileSystem
+  // These three alone: the layer's whole context would bring its span along, and move every operation's trace there.
+  const context = Context.make(StateStore, store).pipe(
+    Context.add(FileSystem.FileSystem, fs),
+    Context.add(ChildProcessSpawner.ChildProcessSpawner, yield* ChildProcessSpawner.ChildProcessSpawner),
+  )
   yield* fs.makeDirectory(options.tmpDir, { recursive: true }).pipe(Effect.orDie)
   const packages = yield* makePackageStore(store.packagesDir, options)
   const plugins = yield* makePluginStore(store.pluginsDir, options)
