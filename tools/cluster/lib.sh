@@ -57,16 +57,22 @@ inside() { local command; node_command "$@"; "${command[@]}" 8>&-; }
 
 # Ends the node, and with it every process, mount and link in its namespaces; then what no namespace takes along.
 stop_node() {
-  local pid group tries=0
+  local pid tries=0
   while alive; do
-    # Its parent takes the node along, and the node everything else.
-    pid=$(cat "$state/pid" 2> /dev/null) && [ -n "$pid" ] && kill -KILL "$pid" 2> /dev/null || true
+    # Its parent is there, and holds the lock, until the last process in its namespaces is gone.
+    pid=$(node_pid || cat "$state/pid" 2> /dev/null) && [ -n "$pid" ] && kill -KILL "$pid" 2> /dev/null || true
     tries=$((tries + 1))
     [ $tries -lt 300 ] || die "the processes that hold $state/alive do not end"
     sleep 0.1
   done
-  find /sys/fs/cgroup -depth -type d -path "/sys/fs/cgroup*/$cgroup*" 2> /dev/null | while read -r group; do
-    rmdir "$group" || say "left behind: control group $group"
+  tries=0
+  until remove_control_groups; do
+    tries=$((tries + 1))
+    [ $tries -lt 30 ] || { say "left behind: $(control_groups | tr '\n' ' ')"; break; }
+    sleep 0.1
   done
   rm -f "$state/pid" "$state/ready"
 }
+
+control_groups() { find /sys/fs/cgroup -depth -type d -path "/sys/fs/cgroup*/$cgroup*" 2> /dev/null; }
+remove_control_groups() { control_groups | xargs -r rmdir 2> /dev/null; }
