@@ -12,7 +12,9 @@ key() { # NAME SUBJECT EXTENSIONS... : a key and a certificate signed by the clu
 
 kubeconfig() { # FILE SERVER KEY-NAME
   local pki=$state/pki
-  cat > "$1.new" <<Y
+  rm -f "$1.new"
+  (umask 077; : > "$1.new")
+  cat >> "$1.new" <<Y
 apiVersion: v1
 kind: Config
 current-context: local
@@ -38,7 +40,7 @@ make_pki() (
   if [ ! -e "$state/pki/complete" ]; then
     rm -rf "$state/pki"
     mkdir -p "$state/pki"
-    cd "$state/pki"
+    cd "$state/pki" || exit
     printf '[req]\ndistinguished_name = name\n[name]\n' > request.conf
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 3650 -subj /CN=local-cluster -config request.conf \
       -addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign,cRLSign -keyout ca.key -out ca.crt 2> openssl.log ||
