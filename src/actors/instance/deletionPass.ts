@@ -43,6 +43,9 @@ const step = Effect.fnUntraced(function* (
 
 const failedStep = (pass: DeletionPass) =>
   Effect.fnUntraced(function* (error: OperationError): Effect.fn.Return<DeletionOutcome> {
+    yield* Effect.logWarning("deletion step failed").pipe(
+      Effect.annotateLogs({ reason: error.reason, message: error.message }),
+    )
     yield* backOff(pass.memory)
     const now = yield* Clock.currentTimeMillis
     const report: DeletionReport = { _tag: "Failed", reason: failureReason(error), message: error.message }
