@@ -144,3 +144,53 @@ describe("an instance that comes back with another UID", () => {
     }),
   )
 })
+
+describe("an actor that dies of a defect", () => {
+  it.effect("is restarted, is told of, and its install goes on", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld()
+      yield* world.startOperator()
+      world.apply()
+      yield* pass(40)
+      const [policy] = world.cluster.all(Kinds.NetworkPolicy)
+      assert.isDefined(policy)
+      for (let deaths = 0; deaths < 3; deaths++)
+        world.cluster.refusals.push({ request: "APPLY networkpolicies", code: 0, reason: "Defect" })
+      world.cluster.end(Kinds.NetworkPolicy, policy?.metadata ?? assert.fail())
+      yield* pass(120)
+      assert.lengthOf(
+        world.events.filter(({ reason }) => reason === "InternalError"),
+        3,
+      )
+      assert.deepStrictEqual(
+        world.pulumi.runs.map(({ outcome }) => outcome),
+        ["succeeded"],
+      )
+      assert.deepStrictEqual(timeless(Option.getOrThrow(world.status())), yield* undisturbed)
+    }),
+  )
+})
+
+describe("an API server that refuses writes for a while", () => {
+  for (const request of [
+    "PATCH platforminstances/team-a/one status",
+    "PATCH platforminstances/team-a/one",
+    "POST namespaces",
+    "APPLY networkpolicies",
+    "APPLY secrets",
+    "GET secrets",
+  ]) {
+    it.effect(`(${request}) costs time, and nothing else`, () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld()
+        for (let times = 0; times < 4; times++)
+          world.cluster.refusals.push({ request, code: 500, reason: "InternalError" })
+        yield* world.startOperator()
+        world.apply()
+        yield* pass(180)
+        assert.isEmpty(world.cluster.refusals)
+        assert.deepStrictEqual(timeless(Option.getOrThrow(world.status())), yield* undisturbed)
+      }),
+    )
+  }
+})

@@ -64,7 +64,7 @@ export const makeCluster = Effect.gen(function* () {
   const listeners: Array<(change: Change) => void> = []
   /** Every write that was asked for, `PATCH platforminstances/team-a/one status` and the like. */
   const writes: Array<string> = []
-  /** Requests of which these are the beginning are refused, each once an entry. */
+  /** Requests of which these are the beginning are refused, each once an entry; the reason `Defect` kills the caller. */
   const refusals: Array<{ readonly request: string; readonly code: number; readonly reason: string }> = []
   let counter = 0
 
@@ -192,6 +192,7 @@ export const makeCluster = Effect.gen(function* () {
       if (!request.startsWith("GET")) writes.push(request)
       const refusal = refusals.findIndex((each) => request.startsWith(each.request))
       const [refused] = refusal < 0 ? [] : refusals.splice(refusal, 1)
+      if (refused?.reason === "Defect") return Effect.die(new Error(`a defect at ${request}`))
       if (refused !== undefined) return Effect.fail(failure(refused.code, refused.reason, request))
       try {
         return Effect.succeed(run())
