@@ -25,6 +25,10 @@ const step = Effect.fnUntraced(function* (
     Effect.mapError(deletionError("TargetDeleteFailed", "look at what is left")),
   )
   const next = deletionStep(observed)
+  if (next._tag === "WaitForRetry" && memory.deletion._tag === "Failed") {
+    // What failed keeps its own words until it is tried again.
+    return { report: memory.deletion, progressed: false, retryAfter: Option.some(next.at - observed.now) }
+  }
   if (next._tag !== "UninstallRelease") return yield* runDeletionStep(subject, object, next)
   if (Option.exists(memory.retryAt, (at) => at > observed.now)) {
     return {
