@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Option } from "effect"
 import { findCondition } from "../../../src/schema/Conditions.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
-import { key } from "../support/instances.ts"
+import { decoded, key, manifestOf } from "../support/instances.ts"
+import { kstatus } from "../support/kstatus.ts"
 import { makeWorld, pass, type World } from "../support/World.ts"
 
 const HOUR = 3_600
@@ -298,6 +299,65 @@ describe("one bad object among others", () => {
       yield* pass(60)
       assert.isUndefined(world.cluster.find(Kinds.PlatformInstance, bad))
       assert.strictEqual(phase(world), "Ready")
+    }),
+  )
+})
+
+describe("several instances", () => {
+  it.effect("install at most as many at once as there are permits, and all come up", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ maxConcurrentInstalls: 2 })
+      yield* world.startOperator()
+      const names = ["a", "b", "c", "d", "e"]
+      for (const name of names) {
+        const manifest = manifestOf()
+        const metadata = { namespace: "team-a", name }
+        assert.isDefined(world.cluster.apply(Kinds.PlatformInstance, { ...manifest, metadata }))
+      }
+      let most = 0
+      for (let second = 0; second < 300; second++) {
+        yield* pass(1)
+        most = Math.max(most, outcomes(world).filter((each) => each === "running").length)
+      }
+      assert.strictEqual(most, 2)
+      assert.deepStrictEqual(
+        outcomes(world),
+        Array.from(names, () => "succeeded"),
+      )
+    }),
+  )
+})
+
+describe("a generic client", () => {
+  it.effect("reads Current exactly while the newest generation is applied", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld()
+      const current = new Set<number>()
+      const tooEarly: Array<number> = []
+      world.cluster.listeners.push(({ kind, object }) => {
+        if (kind !== Kinds.PlatformInstance || object.status === undefined) return
+        const { metadata, status = {} } = decoded(object)
+        if (kstatus({ generation: metadata.generation, deleting: false, status }) !== "Current") return
+        const proved = world.pulumi.runs.some(
+          ({ request, outcome }) => outcome === "succeeded" && request.generation === metadata.generation,
+        )
+        if (proved) current.add(metadata.generation)
+        else tooEarly.push(metadata.generation)
+      })
+      yield* world.startOperator()
+      world.apply()
+      yield* pass(120)
+      yield* world.edit({ spec: { platform: { tenants: [{ name: "acme" }] } } })
+      yield* pass(20)
+      // Edited while the one before is being applied.
+      yield* world.edit({ spec: { version: "6.0.23" } })
+      yield* pass(200)
+      world.pulumi.failures.push("Failed")
+      yield* world.edit({ spec: { version: "6.0.24" } })
+      yield* pass(200)
+      assert.strictEqual(phase(world), "Ready")
+      assert.deepStrictEqual(tooEarly, [])
+      assert.deepStrictEqual([...current], [1, 3, 4])
     }),
   )
 })
