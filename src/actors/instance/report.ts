@@ -224,8 +224,6 @@ const updates = (facts: Facts, previous: ReadonlyArray<Condition>): ReadonlyArra
   if (Option.isSome(facts.deletion))
     return deletionUpdates(facts.deletion.value, observedGeneration, previous)
   if (!facts.begun) {
-    // A finalizer that was taken away and is put back changes nothing about a running platform.
-    if (previous.length > 0) return []
     const message = "waiting for the target cluster"
     return [{ type: "Ready", status: "False", reason: "TargetPending", message, observedGeneration }]
   }
@@ -285,6 +283,8 @@ export const nextStatus = (
   if (facts.targetUndetermined && isTrue(previous.conditions, "TargetReady")) {
     return { ...previous, ...recorded(facts.record) }
   }
+  // A finalizer that was taken away and is put back changes nothing about a running platform.
+  if (!facts.begun && Option.isNone(facts.deletion) && previous.conditions !== undefined) return previous
   const conditions = updates(facts, previous.conditions ?? []).reduce<ReadonlyArray<Condition>>(
     (current, update) => setCondition(current, update, now),
     previous.conditions ?? [],
