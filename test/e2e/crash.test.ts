@@ -25,8 +25,11 @@ const withInstance = async (namespace: string, use: (key: Key) => Promise<void>)
   const key = { namespace, name: "one" }
   await createNamespace(namespace)
   await apply(manifest(key))
-  await use(key)
-  await kubectl(["delete", "pi", key.name, "--namespace", namespace, "--timeout=300s"])
+  try {
+    await use(key)
+  } finally {
+    await kubectl(["delete", "pi", key.name, "--namespace", namespace, "--timeout=300s"])
+  }
 }
 
 /** Helm is at work, or has just been. */
@@ -40,12 +43,7 @@ const duringUp = async (key: Key): Promise<void> => {
   const state = await instanceState(key.namespace, key.name)
   await untilTrue("an up that has created something", () => {
     if (!existsSync(state.marker) || state.locks().length === 0) return false
-    try {
-      return readPulumiState(state).resources.length > 2
-    } catch {
-      // Not written yet, or just being replaced.
-      return false
-    }
+    return (readPulumiState(state)?.resources.length ?? 0) > 2
   })
 }
 

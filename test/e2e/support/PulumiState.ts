@@ -1,6 +1,7 @@
 // What Pulumi knows of an instance, read from the file backend as an administrator would.
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { gunzipSync } from "node:zlib"
 import { Schema } from "effect"
 import type { InstanceState } from "./Operator.ts"
 
@@ -20,14 +21,20 @@ const State = Schema.Struct({
   }),
 })
 
-/** The newest state of the one stack an instance has. */
+const decode = Schema.decodeSync(Schema.fromJsonString(State))
+
+/** The newest state of the one stack an instance has; packed since its first real `up`. `undefined`: there is none. */
 export const readPulumiState = ({ backend }: InstanceState) => {
   const file = join(backend, ".pulumi", "stacks", "platform-instance", "instance.json")
-  return Schema.decodeSync(Schema.fromJsonString(State))(readFileSync(file, "utf8")).checkpoint.latest
+  if (existsSync(`${file}.gz`))
+    return decode(gunzipSync(readFileSync(`${file}.gz`)).toString()).checkpoint.latest
+  return existsSync(file) ? decode(readFileSync(file, "utf8")).checkpoint.latest : undefined
 }
+export type PulumiState = NonNullable<ReturnType<typeof readPulumiState>>
 
 /** What lies in a state twice, or is left half done. Empty for a state that an undisturbed `up` would have left. */
-export const flaws = (state: ReturnType<typeof readPulumiState>): ReadonlyArray<string> => {
+export const flaws = (state: PulumiState | undefined): ReadonlyArray<string> => {
+  if (state === undefined) return ["there is none"]
   const seen = new Set<string>()
   return [
     ...state.resources.flatMap(({ urn, delete: deleting }) => {
