@@ -31,6 +31,8 @@ const install: Operation = {
   generation: 1,
   version: "6.0.22",
   over: "nothing",
+  config: new Map(),
+  superseding: false,
 }
 const helm: Operation = {
   _tag: "Target",
@@ -49,6 +51,10 @@ const settled: PlanInput = {
   target: ready,
   running: Option.none(),
   installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 10 * minute }),
+  config: new Map(),
+  editedAt: 0,
+  superseded: false,
+  resyncPending: false,
   lastInstallFailed: false,
   retryAt: Option.none(),
   targetPollMillis: 10 * second,
@@ -204,6 +210,9 @@ const inputs = Arbitrary.schema(
         }),
       ),
     ),
+    editedAt: millis,
+    superseded: Schema.Boolean,
+    resyncPending: Schema.Boolean,
     lastInstallFailed: Schema.Boolean,
     retryAt: Schema.toType(maybe(millis)),
     targetPollMillis: Schema.Literals([10 * second, minute]),
@@ -213,6 +222,7 @@ const inputs = Arbitrary.schema(
   Arbitrary.map(
     (raw): PlanInput => ({
       ...raw,
+      config: new Map(),
       target: { ready, waiting, stuck, acting, mending }[raw.target],
       running: Option.fromNullishOr({ nothing: undefined, install, helm, uninstall }[raw.running]),
     }),

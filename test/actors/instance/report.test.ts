@@ -208,6 +208,8 @@ describe("the status of an instance", () => {
 
   it("whose finalizer was taken away keeps what it says while it is put back", () => {
     assert.deepStrictEqual(nextStatus(readyStatus, { ...done, begun: false }, later), readyStatus)
+    // Not even the generation of a failure that has just come in: Ready would still be that of another one.
+    assert.deepStrictEqual(nextStatus(readyStatus, { ...failed, begun: false }, later), readyStatus)
   })
 
   it("of an operator that has just started keeps what it says until the target was asked", () => {

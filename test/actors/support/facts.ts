@@ -57,6 +57,8 @@ export const installing = (
     generation,
     version: over === "otherVersion" ? "6.0.23" : "6.0.22",
     over,
+    config: new Map(),
+    superseding: false,
   })
 /** The target is ready and version 6.0.22 installed. */
 export const done: Facts = {

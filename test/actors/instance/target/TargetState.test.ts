@@ -13,6 +13,7 @@ const deployed = { revision: 1, status: "deployed", lastDeployed: Option.some(1)
 
 /** A target that lacks nothing. */
 const healthy: TargetObservation = {
+  now: 0,
   hostNamespace: "pi-team-a-one-hash",
   namespace: { _tag: "Ours" },
   protectionApplied: true,
@@ -21,6 +22,10 @@ const healthy: TargetObservation = {
   everServed: true,
   missingObjects: [],
   serviceUID: Option.some("service"),
+  recordedServiceUID: Option.some("service"),
+  podUID: Option.some("pod"),
+  resync: Option.none(),
+  resyncDeadlineMillis: 90 * 60_000,
   controlPlane: { ready: true, message: "statefulset/vcluster is ready" },
   kubeconfigOwner: Option.some("service"),
   kubeconfigPublished: true,
@@ -35,6 +40,8 @@ const empty: TargetObservation = {
   everServed: false,
   missingObjects: ["statefulset/vcluster", "service/vcluster", "service/vcluster-headless"],
   serviceUID: Option.none(),
+  recordedServiceUID: Option.none(),
+  podUID: Option.none(),
   controlPlane: { ready: false, message: "waiting for statefulset/vcluster" },
   kubeconfigOwner: Option.none(),
   kubeconfigPublished: false,
