@@ -40,7 +40,8 @@ export const Tenant = Schema.Struct({
   suspended: Schema.optionalKey(Schema.Boolean.annotate({ description: "Suspends the tenant." })),
   deletionPolicy: Schema.optionalKey(
     Schema.Literals(["Retain", "Delete"]).annotate({
-      description: "What becomes of the tenant's data when the tenant is removed. Left to the platform when not set.",
+      description:
+        "What becomes of the tenant's data when the tenant is removed. Left to the platform when not set.",
     }),
   ),
   runtime: Schema.optionalKey(TenantRuntime),

@@ -34,7 +34,9 @@ export const TenantAuth = Schema.Struct({
   image: pinnedImage("Image of tenant-auth, by digest."),
   issuer: Schema.optionalKey(url("The OIDC issuer, under the one URL that pods and browsers both use.")),
   clientId: Schema.optionalKey(
-    between(1, 253).annotate({ description: "The OAuth client (a confidential one) that the console signs in with." }),
+    between(1, 253).annotate({
+      description: "The OAuth client (a confidential one) that the console signs in with.",
+    }),
   ),
   clientSecretRef: Schema.optionalKey(
     SecretKeyRef.annotate({
@@ -57,7 +59,9 @@ export const TenantAuth = Schema.Struct({
   consolePublicUrl: Schema.optionalKey(
     url("Browser-visible console URL; `{tenant}` is replaced with the tenant name."),
   ),
-  controllerPublicUrl: Schema.optionalKey(url("The controller's URL as users and command lines get to see it.")),
+  controllerPublicUrl: Schema.optionalKey(
+    url("The controller's URL as users and command lines get to see it."),
+  ),
   registry: Schema.optionalKey(Registry.annotate({ description: "Each tenant's own OCI registry." })),
 })
   .check(

@@ -24,8 +24,12 @@ export interface Memory {
   failures: number
   /** Milliseconds since the epoch. */
   retryAt: Option.Option<number>
-  /** The generation the backoff belongs to: another one starts afresh. */
-  backoffGeneration: number
+  /** The newest generation seen: another one starts afresh, without its predecessor's backoff. */
+  generation: number
+  /** When it was first seen: milliseconds since the epoch. */
+  editedAt: number
+  /** An operation was interrupted for a newer generation, and none has ended since. */
+  superseded: boolean
   /** Versions whose package was asked for ahead of time. */
   readonly prefetched: Set<string>
 }
@@ -59,6 +63,8 @@ export const emptyMemory = (
   deletion: { _tag: "Working", message: "the instance is being deleted" },
   failures: 0,
   retryAt: Option.none(),
-  backoffGeneration: 0,
+  generation: 0,
+  editedAt: 0,
+  superseded: false,
   prefetched: new Set(),
 })

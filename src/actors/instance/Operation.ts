@@ -14,6 +14,10 @@ export type Operation =
       readonly version: string
       /** Whether something runs already: decides what the status says meanwhile. */
       readonly over: "nothing" | "otherVersion" | "sameVersion"
+      /** What the spec rendered to: an edit that renders to the same interrupts nothing. */
+      readonly config: ReadonlyMap<string, string>
+      /** It was begun in place of one that a newer generation interrupted: nothing interrupts it in turn. */
+      readonly superseding: boolean
     }
   | { readonly _tag: "Uninstall" }
 

@@ -66,7 +66,7 @@ export const deletionPass = Effect.fn("Instance.deletionPass")(function* (
   // Not ours to finish: somebody else's finalizer holds it, or it is gone already.
   if (!(subject.metadata.finalizers?.includes(FINALIZER) ?? false)) return
   yield* pass.prober.stop
-  followGeneration(memory, subject.metadata.generation)
+  yield* followGeneration(memory, subject.metadata.generation)
   const settings = yield* Settings
   const running = context.slot.state()
   let outcome: DeletionOutcome = { report: memory.deletion, progressed: false, retryAfter: Option.none() }

@@ -2,6 +2,7 @@
 import { Clock, DateTime, Duration, Effect, Option } from "effect"
 import { findCondition } from "../../schema/Conditions.ts"
 import { FINALIZER, hostNamespace } from "../../schema/Names.ts"
+import { platformConfig } from "../../schema/PlatformConfig.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { parseTime } from "../../schema/Time.ts"
 import { Events } from "../../services/Events/Events.ts"
@@ -62,6 +63,8 @@ const look = Effect.fnUntraced(function* (pass: Pass): Effect.fn.Return<Seen, Ku
       protectionKnown: Option.isSome(protection),
       chartVersion: helm.chartVersion,
       operatorNamespace: settings.operatorNamespace,
+      now: yield* Clock.currentTimeMillis,
+      repairIntervalMillis: Duration.toMillis(settings.repairInterval),
     }),
   )
   const kubeconfigSecret = Option.map(view.kubeconfigSecret, ({ metadata }) => metadata.name)
@@ -88,6 +91,11 @@ const runningIn = (pass: Pass): Option.Option<Operation> => {
   return state._tag === "Running" ? Option.some(state.operation) : Option.none()
 }
 
+const isCancelling = (pass: Pass): boolean => {
+  const state = pass.context.slot.state()
+  return state._tag === "Running" && state.cancelling
+}
+
 const addFinalizer = Effect.fn("Instance.addFinalizer")(function* (pass: Pass) {
   const kubernetes = yield* Kubernetes
   const views = yield* Views
@@ -102,8 +110,11 @@ const addFinalizer = Effect.fn("Instance.addFinalizer")(function* (pass: Pass) {
 /** A quick step that failed is remembered as `TargetError` and tried again after the backoff. */
 const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep) {
   const { memory } = pass
-  const failure = yield* runInline(pass.instance, step).pipe(
-    Effect.as(Option.none<OperationError>()),
+  const failure = yield* runInline(pass.instance, memory.record, step).pipe(
+    Effect.map((written) => {
+      memory.record = Option.orElse(written, () => memory.record)
+      return Option.none<OperationError>()
+    }),
     Effect.catchTag("OperationError", Effect.succeedSome),
   )
   if (Option.isSome(failure)) {
@@ -125,6 +136,13 @@ const takeStep = (
   isInline(step)
     ? takeInlineStep(pass, step)
     : pass.context.slot.start({ _tag: "Target", step: step._tag, condition }, runInSlot(pass.instance, step))
+
+/** What the spec says to the platform's program; the operator's own part does not change with an edit. */
+const renderedConfig = ({ instance }: Pass): ReadonlyMap<string, string> =>
+  platformConfig(instance.spec, {
+    storageRoot: instance.spec.platform?.storageRoot ?? "",
+    kubernetesEndpoint: targetServer(instanceKey(instance)),
+  })
 
 /** A retained predecessor's platform is nothing that this instance has shown as installed yet. */
 const overWhat = (pass: Pass, before: Installed | undefined) => {
@@ -148,6 +166,8 @@ const startInstall = Effect.fnUntraced(function* (
     generation: instance.metadata.generation,
     version,
     over: overWhat(pass, before),
+    config: renderedConfig(pass),
+    superseding: memory.superseded,
   }
   yield* context.slot.start(
     operation,
@@ -189,7 +209,14 @@ const act = Effect.fnUntraced(function* (
     case "Install":
       return verdict._tag === "Ready" ? yield* startInstall(pass, decision, verdict) : undefined
     case "CancelOperation":
+      if (isCancelling(pass)) return
       yield* Effect.logInfo("cancelling operation").pipe(Effect.annotateLogs({ because: decision.because }))
+      if (
+        Option.exists(runningIn(pass), (running) => running._tag === "Install") &&
+        verdict._tag === "Ready"
+      ) {
+        pass.memory.superseded = true
+      }
       return yield* pass.context.slot.cancel
     case "Delete":
     case "Wait":
@@ -259,7 +286,7 @@ export const livePass = Effect.fn("Instance.pass")(function* (
   const { memory, instance } = pass
   const { generation } = instance.metadata
   const settings = yield* Settings
-  followGeneration(memory, generation)
+  yield* followGeneration(memory, generation)
   const seen = yield* look(pass)
   if (seen.verdict._tag === "Ready") {
     memory.targetFailure = Option.none()
@@ -274,7 +301,11 @@ export const livePass = Effect.fn("Instance.pass")(function* (
     generation,
     target: seen.verdict,
     running: runningIn(pass),
+    config: renderedConfig(pass),
+    editedAt: memory.editedAt,
+    superseded: memory.superseded,
     installed: installedBy(pass),
+    resyncPending: Option.exists(memory.record, ({ resync }) => resync !== undefined),
     lastInstallFailed: Option.isSome(memory.installFailure),
     retryAt: memory.retryAt,
     targetPollMillis: Duration.toMillis(settings.targetPoll),

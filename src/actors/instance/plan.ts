@@ -1,6 +1,6 @@
 // The planner: one pure, total function from what is known to what is done next. The order of the cases is the
 // order of precedence; what cannot be done yet is not in the union.
-import { Option } from "effect"
+import { Equal, Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
 import type { Decision, Wake } from "./Decision.ts"
 import type { Operation } from "./Operation.ts"
@@ -22,7 +22,15 @@ export interface PlanInput {
   readonly generation: number
   readonly target: TargetVerdict
   readonly running: Option.Option<Operation>
+  /** What the spec of this generation renders to. */
+  readonly config: ReadonlyMap<string, string>
+  /** When this generation was first seen: milliseconds since the epoch. */
+  readonly editedAt: number
+  /** The last operation was interrupted for a newer generation, and none has ended since. */
+  readonly superseded: boolean
   readonly installed: Option.Option<Installed>
+  /** The control plane was restarted for a lost Service or Secret, and the platform not installed again since. */
+  readonly resyncPending: boolean
   /** The last install or repair failed, and nothing has succeeded since. */
   readonly lastInstallFailed: boolean
   /** No target step or install starts before this time, after a failure. */
@@ -35,6 +43,7 @@ const wait = (...wakes: ReadonlyArray<Wake>): Decision => ({ _tag: "Wait", wakes
 
 /** What an install would run for now, if anything. */
 export const installDue = (input: PlanInput): Option.Option<InstallReason> => {
+  if (input.resyncPending) return Option.some("Resync")
   if (input.lastInstallFailed) return Option.some("Retry")
   if (Option.isNone(input.installed)) return Option.some("FirstInstall")
   const { version, generation, finishedAt } = input.installed.value
@@ -43,9 +52,35 @@ export const installDue = (input: PlanInput): Option.Option<InstallReason> => {
   return repairAt(finishedAt, input) <= input.now ? Option.some("RepairDue") : Option.none()
 }
 
+/** What looks at the target before it changes it: something may be there that the state does not know, or gone. */
+const refreshes: ReadonlySet<InstallReason> = new Set(["Retry", "RepairDue", "Resync"])
+
 /** A time in the future (a clock that was set back, a restored status) counts as due now. */
 const repairAt = (finishedAt: number, input: PlanInput): number =>
   finishedAt > input.now ? input.now : finishedAt + input.repairIntervalMillis
+
+/** How long a spec has to stay as it is before it interrupts an operation. */
+const quietMillis = 2_000
+
+/** One that fails, or installs another version, is not waited out; any other runs to its end. */
+const outdated = (running: Extract<Operation, { readonly _tag: "Install" }>, input: PlanInput): boolean =>
+  input.generation > running.generation &&
+  !running.superseding &&
+  (running.version !== input.version || running.reason === "Retry") &&
+  !(running.version === input.version && Equal.equals(running.config, input.config))
+
+/** Whoever mends a broken spec does not wait out the broken one's timeout; a stream of edits starves no install. */
+const supersede = (
+  running: Extract<Operation, { readonly _tag: "Install" }>,
+  input: PlanInput,
+  poll: Wake,
+): Decision => {
+  if (!outdated(running, input)) return wait(poll)
+  const quietAt = input.editedAt + quietMillis
+  return quietAt > input.now
+    ? wait({ timer: "retry", at: quietAt }, poll)
+    : { _tag: "CancelOperation", because: "a newer generation takes its place" }
+}
 
 export const plan = (input: PlanInput): Decision => {
   const running = Option.getOrUndefined(input.running)
@@ -63,7 +98,8 @@ export const plan = (input: PlanInput): Decision => {
     retryAt > input.now ? wait(retry) : { _tag: "TargetStep", step }
 
   if (running !== undefined) {
-    if (running._tag !== "Install" || input.target._tag === "Ready") return wait(poll)
+    if (running._tag !== "Install") return wait(poll)
+    if (input.target._tag === "Ready") return supersede(running, input, poll)
     // What a pass mends by itself, such as an edited policy, is no reason to give up a healthy operation.
     return input.target._tag === "Act" && isInline(input.target.step)
       ? targetStep(input.target.step)
@@ -78,5 +114,5 @@ export const plan = (input: PlanInput): Decision => {
     return wait({ timer: "repair", at: repairAt(finishedAt, input) })
   }
   if (retryAt > input.now) return wait(retry)
-  return { _tag: "Install", reason: due.value, refresh: due.value === "Retry" || due.value === "RepairDue" }
+  return { _tag: "Install", reason: due.value, refresh: refreshes.has(due.value) || input.superseded }
 }

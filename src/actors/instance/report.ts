@@ -65,8 +65,9 @@ const appliedMessage = (installed: Installed): string =>
 /** What the conditions about the install say now, `Ready` included, when the target is ready. */
 const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   const running = Option.getOrUndefined(facts.running)
-  // One over the same version changes nothing before it has ended: what the last one proved stands meanwhile.
-  if (running?._tag === "Install" && running.over !== "sameVersion") {
+  // One over the same version changes nothing before it has ended: what the last one proved stands meanwhile. Only
+  // a resync's install puts back what was lost.
+  if (running?._tag === "Install" && (running.over !== "sameVersion" || running.reason === "Resync")) {
     return [
       {
         type: "Ready",
@@ -244,11 +245,24 @@ const phase = (facts: Facts, previous: Phase | undefined): Phase => {
   return Option.getOrUndefined(facts.record)?.installed === undefined ? "Installing" : "Ready"
 }
 
+const targetOf = ({ serviceUID, resync }: InstanceRecord): Partial<PlatformInstanceStatus> => {
+  if (serviceUID === undefined && resync === undefined) return {}
+  return {
+    target: {
+      ...(serviceUID === undefined ? {} : { serviceUID }),
+      ...(resync === undefined
+        ? {}
+        : { resyncServiceUID: resync.serviceUID, resyncStarted: resync.startedAt }),
+    },
+  }
+}
+
 /** What the record alone says: a status that was lost is rebuilt from it, and it wins where they disagree. */
 const recorded = (record: Option.Option<InstanceRecord>): Partial<PlatformInstanceStatus> => {
   const value = Option.getOrUndefined(record)
-  const installed = value?.installed
-  if (value === undefined || installed === undefined) return {}
+  if (value === undefined) return {}
+  const { installed } = value
+  if (installed === undefined) return targetOf(value)
   const { http, kubernetes } = installed.endpoints
   return {
     installedVersion: installed.version,
@@ -264,7 +278,7 @@ const recorded = (record: Option.Option<InstanceRecord>): Partial<PlatformInstan
       ...(value.tenantHostImage === undefined ? {} : { tenantHostImage: value.tenantHostImage }),
     },
     ...(installed.lastRepair === undefined ? {} : { lastRepair: installed.lastRepair }),
-    ...(value.serviceUID === undefined ? {} : { target: { serviceUID: value.serviceUID } }),
+    ...targetOf(value),
   }
 }
 

@@ -34,11 +34,12 @@ export const resetBackOff = (memory: Memory): void => {
 }
 
 /** Whoever edits or deletes the instance does not wait out the backoff of what was there before. */
-export const followGeneration = (memory: Memory, generation: number): void => {
-  if (memory.backoffGeneration === generation) return
-  memory.backoffGeneration = generation
+export const followGeneration = Effect.fnUntraced(function* (memory: Memory, generation: number) {
+  if (memory.generation === generation) return
+  memory.generation = generation
+  memory.editedAt = yield* Clock.currentTimeMillis
   resetBackOff(memory)
-}
+})
 
 const failed = Effect.fnUntraced(function* (
   memory: Memory,
@@ -101,12 +102,16 @@ const succeeded = Effect.fnUntraced(function* (
   })
 })
 
+const isCancelled = (exit: Exit.Exit<OperationResult, OperationError>): boolean =>
+  Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+
 export const settle = Effect.fn("Instance.settle")(function* (
   memory: Memory,
   object: KubeObject,
   operation: Operation,
   exit: Exit.Exit<OperationResult, OperationError>,
 ) {
+  if (operation._tag === "Install" && !isCancelled(exit)) memory.superseded = false
   if (Exit.isSuccess(exit)) return yield* succeeded(memory, object, operation, exit.value)
   if (Cause.hasDies(exit.cause)) yield* Effect.logError("operation died", exit.cause)
   yield* failed(memory, object, operation, failureOf(operation, exit.cause))

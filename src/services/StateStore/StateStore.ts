@@ -49,6 +49,17 @@ export const InstanceRecord = Schema.Struct({
   kubeSystemUID: Schema.optionalKey(Schema.String),
   /** The `server` of the target's kubeconfig. */
   server: Schema.optionalKey(Schema.String),
+  /** Set while a resync runs: written before the control plane is restarted, gone with the install that ends it. */
+  resync: Schema.optionalKey(
+    Schema.Struct({
+      /** UID of the Service the control plane is restarted for. */
+      serviceUID: Schema.String,
+      /** UID of the pod that has to go; another one in its place has the restart behind it. */
+      podUID: Schema.optionalKey(Schema.String),
+      /** RFC 3339. */
+      startedAt: Schema.String,
+    }),
+  ),
   /** The UID of the PlatformInstance whose deletion has begun. */
   deleting: Schema.optionalKey(Schema.String),
 })

@@ -298,12 +298,13 @@ describe("the plan, whatever is known", () => {
   )
 
   it.prop(
-    "refreshes before a retry and a repair, and only then",
+    "refreshes before a retry, a repair, a resync and what was interrupted, and only then",
     { input: inputs },
     ({ input }) => {
       const decision = plan(input)
       if (decision._tag !== "Install") return
-      assert.strictEqual(decision.refresh, ["Retry", "RepairDue"].includes(decision.reason))
+      const looksFirst = ["Retry", "RepairDue", "Resync"].includes(decision.reason) || input.superseded
+      assert.strictEqual(decision.refresh, looksFirst)
     },
     many,
   )
@@ -319,6 +320,7 @@ describe("the plan, whatever is known", () => {
         ...input,
         installed: Option.some({ version, generation, finishedAt: now }),
         lastInstallFailed: false,
+        resyncPending: false,
         retryAt: Option.none(),
       })
       assert.deepStrictEqual(after, wait("repair", now + input.repairIntervalMillis))

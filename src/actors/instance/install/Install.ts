@@ -179,8 +179,9 @@ export const runInstall = Effect.fn("Install.run")(function* (
   const finishedAt = formatTime(yield* DateTime.now)
   const { platform: spec } = instance.spec
   const lastRepair = reason === "RepairDue" ? finishedAt : begun.installed?.lastRepair
+  const { resync: _, ...settled } = begun
   const record: InstanceRecord = {
-    ...begun,
+    ...settled,
     serviceUID: request.serviceUID,
     ...(image === undefined ? {} : { tenantHostImage: image }),
     installed: {

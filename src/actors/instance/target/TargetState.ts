@@ -19,21 +19,31 @@ export type TargetStep =
   | { readonly _tag: "RollbackRelease"; readonly revision: number }
   | { readonly _tag: "ReapplyRelease"; readonly missing: ReadonlyArray<string> }
   | { readonly _tag: "PublishKubeconfig" }
+  /** Writes down why and for which Service the control plane is restarted; the restart is a step of its own. */
+  | { readonly _tag: "BeginResync"; readonly serviceUID: string; readonly podUID: Option.Option<string> }
+  /** Deletes this very pod, which its StatefulSet makes anew. */
+  | { readonly _tag: "RestartControlPlane"; readonly podUID: string }
 
 /** Quick steps, which a pass takes itself; the others are Helm's and run in the slot. */
 export type InlineStep = Extract<
   TargetStep,
   {
-    readonly _tag: "CreateNamespace" | "ApplyProtection" | "ApplyNetworkPolicies" | "PublishKubeconfig"
+    readonly _tag:
+      | "CreateNamespace"
+      | "ApplyProtection"
+      | "ApplyNetworkPolicies"
+      | "PublishKubeconfig"
+      | "BeginResync"
+      | "RestartControlPlane"
   }
 >
 export type SlotStep = Exclude<TargetStep, InlineStep>
 
 export const isInline = (step: TargetStep): step is InlineStep =>
-  step._tag === "CreateNamespace" ||
-  step._tag === "ApplyProtection" ||
-  step._tag === "ApplyNetworkPolicies" ||
-  step._tag === "PublishKubeconfig"
+  step._tag !== "InstallRelease" &&
+  step._tag !== "UninstallRelease" &&
+  step._tag !== "RollbackRelease" &&
+  step._tag !== "ReapplyRelease"
 
 export type TargetVerdict =
   | { readonly _tag: "Act"; readonly step: TargetStep; readonly condition: TargetCondition }
@@ -60,7 +70,17 @@ export type ProbeState =
       readonly lastKnown: Option.Option<string>
     }
 
+/** A resync that has begun and not ended. */
+export interface ResyncState {
+  readonly serviceUID: string
+  readonly podUID: Option.Option<string>
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+}
+
 export interface TargetObservation {
+  /** Milliseconds since the epoch. */
+  readonly now: number
   readonly hostNamespace: string
   readonly namespace: NamespaceState
   readonly protectionApplied: boolean
@@ -71,6 +91,13 @@ export interface TargetObservation {
   /** `statefulset/vcluster` and the like: what the release made and is not there. */
   readonly missingObjects: ReadonlyArray<string>
   readonly serviceUID: Option.Option<string>
+  /** The Service's UID when the platform was last installed: what everything synced is owned by. */
+  readonly recordedServiceUID: Option.Option<string>
+  /** The UID of pod `vcluster-0`. */
+  readonly podUID: Option.Option<string>
+  readonly resync: Option.Option<ResyncState>
+  /** After this long a resync that still waits is told as unreachable: three repair intervals. */
+  readonly resyncDeadlineMillis: number
   readonly controlPlane: { readonly ready: boolean; readonly message: string }
   /** Owner UID of `vc-vcluster`, when the Secret is there. */
   readonly kubeconfigOwner: Option.Option<string>
@@ -113,6 +140,10 @@ const namespaceVerdict = (seen: TargetObservation): TargetVerdict | undefined =>
   }
 }
 
+/** The Service that owns everything synced is gone after it had existed. */
+const ownerLost = (seen: TargetObservation): boolean =>
+  Option.isSome(seen.recordedServiceUID) && Option.isNone(seen.serviceUID)
+
 const releaseVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
   if (Option.isNone(seen.release)) {
     return act({ _tag: "InstallRelease" }, "Creating", `installing vcluster ${seen.chartVersion}`)
@@ -124,7 +155,7 @@ const releaseVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
         ? undefined
         : act(
             { _tag: "ReapplyRelease", missing: seen.missingObjects },
-            "Repairing",
+            ownerLost(seen) ? "Resyncing" : "Repairing",
             `putting back ${seen.missingObjects.join(", ")} from the stored release`,
           )
     case "uninstalled":
@@ -184,6 +215,56 @@ const gateVerdict = (seen: TargetObservation): TargetVerdict => {
   }
 }
 
+/** Begun for the Service that is there now: nothing of it is begun again. */
+const resyncOf = (seen: TargetObservation, serviceUID: string): ResyncState | undefined => {
+  const resync = Option.getOrUndefined(seen.resync)
+  return resync?.serviceUID === serviceUID ? resync : undefined
+}
+
+/**
+ * What was lost by evidence: the owner Service has another UID than the recorded one, or the vCluster's kubeconfig
+ * Secret is gone although it had been there and its control plane runs. Either way only a restart of the control plane
+ * writes the Secret again (a vCluster writes it once a process start).
+ */
+const resyncVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
+  const serviceUID = Option.getOrUndefined(seen.serviceUID)
+  if (serviceUID === undefined) return undefined
+  const running = resyncOf(seen, serviceUID)
+  if (running !== undefined) {
+    const old = Option.getOrUndefined(running.podUID)
+    return old !== undefined && Option.contains(seen.podUID, old)
+      ? act(
+          { _tag: "RestartControlPlane", podUID: old },
+          "Resyncing",
+          "restarting the vCluster control plane",
+        )
+      : undefined
+  }
+  const begin: TargetStep = { _tag: "BeginResync", serviceUID, podUID: seen.podUID }
+  if (Option.isSome(seen.recordedServiceUID) && seen.recordedServiceUID.value !== serviceUID) {
+    return act(begin, "Resyncing", "service/vcluster was replaced; what it owned was collected")
+  }
+  const secretLost =
+    seen.everServed && seen.controlPlane.ready && !Option.contains(seen.kubeconfigOwner, serviceUID)
+  return secretLost
+    ? act(
+        begin,
+        "KubeconfigMissing",
+        "the vCluster's kubeconfig Secret vc-vcluster was lost; a resync writes it again",
+      )
+    : undefined
+}
+
+/** A gate that a resync waits at, in the resync's words; too long a wait is told as unreachable. */
+const duringResync = (seen: TargetObservation, gate: TargetVerdict): TargetVerdict => {
+  const resync = Option.getOrUndefined(seen.resync)
+  if (resync === undefined || gate._tag === "Ready") return gate
+  const { message } = gate.condition
+  return gate._tag === "Wait" && seen.now - resync.startedAt > seen.resyncDeadlineMillis
+    ? stuck("TargetUnreachable", `the resync has waited for more than three repair intervals: ${message}`)
+    : { ...gate, condition: { reason: "Resyncing", message } }
+}
+
 /** The verdict over one observation. */
 export const judgeTarget = (seen: TargetObservation): TargetVerdict => {
   const namespace = namespaceVerdict(seen)
@@ -194,5 +275,5 @@ export const judgeTarget = (seen: TargetObservation): TargetVerdict => {
   if (!seen.networkPoliciesApplied) {
     return act({ _tag: "ApplyNetworkPolicies" }, "Creating", "applying the host namespace's network policies")
   }
-  return releaseVerdict(seen) ?? gateVerdict(seen)
+  return releaseVerdict(seen) ?? resyncVerdict(seen) ?? duringResync(seen, gateVerdict(seen))
 }

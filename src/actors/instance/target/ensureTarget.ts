@@ -2,9 +2,10 @@
 import { Effect, Option } from "effect"
 import { hostNamespace, kubeconfigSecretName } from "../../../schema/Names.ts"
 import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
-import { Helm, type HelmError } from "../../../services/Helm/Helm.ts"
+import { Helm } from "../../../services/Helm/Helm.ts"
 import { Namespace, NetworkPolicy, Secret } from "../../../services/Kubernetes/Kinds.ts"
-import { type KubeError, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import { Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import type { InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
 import { OperationError, type OperationResult } from "../Operation.ts"
 import { Settings } from "../Settings.ts"
 import { Views } from "../Views.ts"
@@ -13,6 +14,7 @@ import { isOwnedBy, publishedManifest, readKubeconfig } from "./Kubeconfig.ts"
 import { networkPolicyManifests } from "./NetworkPolicies.ts"
 import { releaseRef } from "./observeTarget.ts"
 import { Protection } from "./Protection.ts"
+import { beginResync, restartControlPlane } from "./resync.ts"
 import type { InlineStep, SlotStep } from "./TargetState.ts"
 import { vclusterValues } from "./VclusterValues.ts"
 
@@ -22,7 +24,7 @@ const targetError = (step: string, message: string, cancelled = false) =>
 
 const failing =
   (step: string) =>
-  (error: KubeError | HelmError): OperationError =>
+  (error: { readonly message: string }): OperationError =>
     targetError(step, error.message)
 
 const createNamespace = Effect.fn("Target.createNamespace")(function* (instance: PlatformInstance) {
@@ -78,21 +80,40 @@ const publishKubeconfig = Effect.fn("Target.publishKubeconfig")(function* (insta
   yield* views.awaitWrite(Secret, written)
 })
 
+/** Runs one quick step; gives the record when the step wrote it. */
 export const runInline = Effect.fnUntraced(function* (
   instance: PlatformInstance,
+  record: Option.Option<InstanceRecord>,
   step: InlineStep,
-): Effect.fn.Return<void, OperationError, Kubernetes | Views | Settings | Protection> {
+): Effect.fn.Return<
+  Option.Option<InstanceRecord>,
+  OperationError,
+  Kubernetes | Views | Settings | Protection | StateStore
+> {
+  const key = instanceKey(instance)
   switch (step._tag) {
     case "CreateNamespace":
-      return yield* createNamespace(instance)
+      yield* createNamespace(instance)
+      return Option.none()
     case "ApplyProtection": {
       const protection = yield* Protection
-      return yield* Effect.asVoid(Effect.mapError(protection.ensure, failing("apply admission policy")))
+      yield* Effect.mapError(protection.ensure, failing("apply admission policy"))
+      return Option.none()
     }
     case "ApplyNetworkPolicies":
-      return yield* applyNetworkPolicies(instance)
+      yield* applyNetworkPolicies(instance)
+      return Option.none()
     case "PublishKubeconfig":
-      return yield* publishKubeconfig(instance)
+      yield* publishKubeconfig(instance)
+      return Option.none()
+    case "BeginResync":
+      return yield* beginResync(
+        key,
+        Option.getOrElse(record, (): InstanceRecord => ({ format: 1, uid: instance.metadata.uid })),
+      ).pipe(Effect.mapError(failing("begin resync")))
+    case "RestartControlPlane":
+      yield* restartControlPlane(key, step.podUID).pipe(Effect.mapError(failing("restart control plane")))
+      return Option.none()
   }
 })
 

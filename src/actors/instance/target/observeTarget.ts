@@ -1,7 +1,8 @@
 // One observation of a target, out of the caches and of what this actor knows itself; no request is sent.
-import { Option } from "effect"
+import { DateTime, Option } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
 import { hostNamespace } from "../../../schema/Names.ts"
+import { parseTime } from "../../../schema/Time.ts"
 import type { ReleaseRef } from "../../../services/Helm/Helm.ts"
 import { releaseState } from "../../../services/Helm/ReleaseRecord.ts"
 import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
@@ -10,7 +11,7 @@ import { controlPlaneState } from "./ControlPlane.ts"
 import { namespaceState } from "./HostNamespace.ts"
 import { ANNOTATION_SOURCE, isOwnedBy, ownerOf, versionOf } from "./Kubeconfig.ts"
 import { networkPoliciesApplied, networkPolicyManifests } from "./NetworkPolicies.ts"
-import type { ProbeState, TargetObservation } from "./TargetState.ts"
+import type { ProbeState, ResyncState, TargetObservation } from "./TargetState.ts"
 
 export const RELEASE_NAME = "vcluster"
 
@@ -22,6 +23,21 @@ export const releaseRef = (key: InstanceKey): ReleaseRef => ({
 /** One address for the life of an instance: another `server` would replace everything the engine made. */
 export const targetServer = (key: InstanceKey): string => `https://vcluster.${hostNamespace(key)}.svc:443`
 
+/** The vCluster's control plane, one replica of its StatefulSet. */
+export const CONTROL_PLANE_POD = "vcluster-0"
+
+const resyncState = ({ resync }: InstanceRecord): Option.Option<ResyncState> =>
+  resync === undefined
+    ? Option.none()
+    : Option.some({
+        serviceUID: resync.serviceUID,
+        podUID: Option.fromUndefinedOr(resync.podUID),
+        startedAt: Option.match(parseTime(resync.startedAt), {
+          onNone: () => 0,
+          onSome: DateTime.toEpochMillis,
+        }),
+      })
+
 export interface TargetKnowledge {
   readonly key: InstanceKey
   readonly uid: string
@@ -30,6 +46,9 @@ export interface TargetKnowledge {
   readonly protectionKnown: boolean
   readonly chartVersion: string
   readonly operatorNamespace: string
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly repairIntervalMillis: number
 }
 
 const serviceNamed = (view: InstanceView, name: string) =>
@@ -53,6 +72,7 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
   const { key } = knowledge
   const namespace = hostNamespace(key)
   return {
+    now: knowledge.now,
     hostNamespace: namespace,
     namespace: namespaceState(key, view.hostNamespace),
     protectionApplied: knowledge.protectionKnown,
@@ -66,6 +86,14 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
       Option.isSome(view.kubeconfigSecret),
     missingObjects: missingObjects(view),
     serviceUID: Option.fromNullishOr(serviceNamed(view, "vcluster")?.metadata.uid),
+    recordedServiceUID: Option.flatMap(knowledge.record, ({ serviceUID }) =>
+      Option.fromUndefinedOr(serviceUID),
+    ),
+    podUID: Option.fromUndefinedOr(
+      view.controlPlanePods.find(({ metadata }) => metadata.name === CONTROL_PLANE_POD)?.metadata.uid,
+    ),
+    resync: Option.flatMap(knowledge.record, resyncState),
+    resyncDeadlineMillis: 3 * knowledge.repairIntervalMillis,
     controlPlane: controlPlaneState(view.statefulSet, view.controlPlanePods),
     kubeconfigOwner: Option.flatMap(view.sourceSecret, ownerOf),
     kubeconfigPublished: Option.exists(view.sourceSecret, (secret) =>

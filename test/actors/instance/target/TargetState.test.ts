@@ -125,7 +125,9 @@ describe("a target that comes up", () => {
   })
 
   it("takes no kubeconfig of an earlier Service for its own", () => {
-    assert.strictEqual(judged({ kubeconfigOwner: Option.some("an earlier one") }), "Wait: KubeconfigPending")
+    const kubeconfigOwner = Option.some("an earlier one")
+    assert.strictEqual(judged({ kubeconfigOwner, everServed: false }), "Wait: KubeconfigPending")
+    assert.strictEqual(judged({ kubeconfigOwner }), "Act BeginResync: KubeconfigMissing")
   })
 
   it("publishes a kubeconfig that has rotated, though everything answers", () => {

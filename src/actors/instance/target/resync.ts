@@ -1,0 +1,61 @@
+// The two steps of a resync: write down what is about to be done, then restart the control plane. A crash between
+// them, or after them, goes on from what was written.
+import { DateTime, Effect, Option } from "effect"
+import type { InstanceKey } from "../../../schema/InstanceKey.ts"
+import { hostNamespace } from "../../../schema/Names.ts"
+import { formatTime } from "../../../schema/Time.ts"
+import { Pod, Secret, Service } from "../../../services/Kubernetes/Kinds.ts"
+import { type KubeError, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import {
+  type InstanceRecord,
+  StateStore,
+  type StateStoreError,
+} from "../../../services/StateStore/StateStore.ts"
+import { ownerOf, SOURCE_SECRET } from "./Kubeconfig.ts"
+import { CONTROL_PLANE_POD, RELEASE_NAME } from "./observeTarget.ts"
+
+/**
+ * Looks at Service, Secret and pod once more, live, because a restart costs the tenants their API for a while and a
+ * cache may be behind. `None` when there is nothing to resync after all, else the record as it was written.
+ */
+export const beginResync = Effect.fn("Target.beginResync")(function* (
+  key: InstanceKey,
+  record: InstanceRecord,
+): Effect.fn.Return<Option.Option<InstanceRecord>, KubeError | StateStoreError, Kubernetes | StateStore> {
+  const kubernetes = yield* Kubernetes
+  const store = yield* StateStore
+  const namespace = hostNamespace(key)
+  const service = yield* kubernetes.get(Service, { namespace, name: RELEASE_NAME })
+  const secret = yield* kubernetes.get(Secret, { namespace, name: SOURCE_SECRET }, { metadataOnly: true })
+  const pod = yield* kubernetes.get(Pod, { namespace, name: CONTROL_PLANE_POD })
+  if (Option.isNone(service)) return Option.none()
+  const serviceUID = service.value.metadata.uid
+  const owned = Option.contains(Option.flatMap(secret, ownerOf), serviceUID)
+  if (owned && (record.serviceUID === undefined || record.serviceUID === serviceUID)) return Option.none()
+  const begun: InstanceRecord = {
+    ...record,
+    resync: {
+      serviceUID,
+      startedAt: formatTime(yield* DateTime.now),
+      ...Option.match(pod, { onNone: () => ({}), onSome: ({ metadata }) => ({ podUID: metadata.uid }) }),
+    },
+  }
+  yield* store.writeRecord(key, begun)
+  return Option.some(begun)
+})
+
+/** Only this very pod: one that is another already has the restart behind it. */
+export const restartControlPlane = Effect.fn("Target.restartControlPlane")(function* (
+  key: InstanceKey,
+  podUID: string,
+): Effect.fn.Return<void, KubeError, Kubernetes> {
+  const kubernetes = yield* Kubernetes
+  yield* kubernetes
+    .delete(Pod, { namespace: hostNamespace(key), name: CONTROL_PLANE_POD }, { uid: podUID })
+    .pipe(
+      Effect.catchIf(
+        (error) => error.reason === "Conflict",
+        () => Effect.succeed(false),
+      ),
+    )
+})
