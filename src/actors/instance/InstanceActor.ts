@@ -18,15 +18,17 @@ import { Settings } from "./Settings.ts"
 import { settle } from "./settle.ts"
 import { makeProber } from "./target/Prober.ts"
 import { Views } from "./Views.ts"
+import { writeUnreadable } from "./writeStatus.ts"
 
 /** After a pass that failed (the API did not answer, a write was refused): look again this much later. */
 const passRetry = Duration.seconds(1)
 
-/** The object cannot be read by this version: say which field, leave it alone, wait for an edit. */
-const undecodable = Effect.fnUntraced(function* (object: KubeObject, message: string) {
+/** The object or its record cannot be read: say which field or file, leave everything alone, wait. */
+const unreadable = Effect.fnUntraced(function* (object: KubeObject, message: string) {
   const events = yield* Events
-  yield* Effect.logError("PlatformInstance cannot be read").pipe(Effect.annotateLogs({ message }))
-  yield* events.emit(object, { type: "Warning", reason: "InvalidSpec", action: "Decode", note: message })
+  yield* Effect.logError("instance cannot be read").pipe(Effect.annotateLogs({ message }))
+  yield* events.emit(object, { type: "Warning", reason: "InstallFailed", action: "Read", note: message })
+  yield* writeUnreadable(object, message)
 })
 
 interface Life {
@@ -100,16 +102,18 @@ export const instanceActor =
           yield* deletionPass({ ...(yield* begin(status)), subject })
         }).pipe(
           Effect.catchTags({
-            SchemaError: (error) => undecodable(object, formatSchemaError(error)),
+            SchemaError: (error) => unreadable(object, `read spec: ${formatSchemaError(error)}`),
+            StateStoreError: (error) =>
+              Effect.andThen(
+                unreadable(object, `read record: ${error.message}`),
+                timers.arm("pass", settings.targetPoll),
+              ),
+          }),
+          Effect.catchTags({
             KubeError: (error) =>
               Effect.logWarning("pass failed, trying again").pipe(
                 Effect.annotateLogs({ request: error.request, reason: error.reason, message: error.message }),
                 Effect.andThen(timers.arm("pass", passRetry)),
-              ),
-            StateStoreError: (error) =>
-              Effect.logError("state directory cannot be read").pipe(
-                Effect.annotateLogs({ path: error.path, message: error.message }),
-                Effect.andThen(timers.arm("pass", settings.targetPoll)),
               ),
           }),
           Effect.withSpan("Instance", { root: true, attributes: { instance: context.key } }),

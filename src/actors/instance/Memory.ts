@@ -24,12 +24,16 @@ export interface Memory {
   failures: number
   /** Milliseconds since the epoch. */
   retryAt: Option.Option<number>
+  /** Whose failure the backoff is: a target is mended at once, however often its install has failed. */
+  retryOf: "Target" | "Install" | "Uninstall"
   /** The newest generation seen: another one starts afresh, without its predecessor's backoff. */
   generation: number
   /** When it was first seen: milliseconds since the epoch. */
   editedAt: number
   /** An operation was interrupted for a newer generation, and none has ended since. */
   superseded: boolean
+  /** The quick step taken last, and how often in a row: one that takes no effect must not be taken for ever. */
+  lastStep: { readonly tag: string; readonly times: number }
   /** Versions whose package was asked for ahead of time. */
   readonly prefetched: Set<string>
 }
@@ -63,8 +67,10 @@ export const emptyMemory = (
   deletion: { _tag: "Working", message: "the instance is being deleted" },
   failures: 0,
   retryAt: Option.none(),
+  retryOf: "Target",
   generation: 0,
   editedAt: 0,
   superseded: false,
+  lastStep: { tag: "", times: 0 },
   prefetched: new Set(),
 })

@@ -36,15 +36,16 @@ const makeStores = Effect.gen(function* () {
 })
 type Stores = Effect.Success<typeof makeStores>
 
+const keyOf = ({ metadata }: KubeObject): InstanceKey => ({
+  namespace: metadata.namespace ?? "",
+  name: metadata.name,
+})
+
 /** Which instance an object belongs to, from what is known of the instances there are. */
 const makeOwners = () => {
   const byHostNamespace = new Map<string, InstanceKey>()
   const byHash = new Map<string, InstanceKey>()
   const bySecret = new Map<string, InstanceKey>()
-  const keyOf = ({ metadata }: KubeObject): InstanceKey => ({
-    namespace: metadata.namespace ?? "",
-    name: metadata.name,
-  })
   const follow = (change: StoreChange): InstanceKey => {
     const key = keyOf(change.object)
     const secret = `${key.namespace}/${kubeconfigSecretName(key)}`
@@ -113,24 +114,26 @@ const storeOf = (stores: Stores, kind: ResourceKind): Store | undefined => {
   }
 }
 
-/** A policy or binding that was removed or edited is applied again by the next pass of any instance. */
-const followProtection = Effect.gen(function* () {
+/** A policy or binding that was removed or edited is applied again by the next pass of any instance: now. */
+const protectionWakeups = Effect.fnUntraced(function* (stores: Stores) {
   const protection = yield* Protection
-  for (const kind of [Kinds.ValidatingAdmissionPolicy, Kinds.ValidatingAdmissionPolicyBinding]) {
-    const store = yield* makeStore(kind, { fieldSelector: `metadata.name=${POLICY_NAME}` })
-    yield* store.changes.pipe(
-      Stream.filter(
-        (change) =>
-          change._tag === "Deleted" ||
-          Option.exists(
-            change.previous,
-            (old) => old.metadata.generation !== change.object.metadata.generation,
-          ),
-      ),
-      Stream.runForEach(() => protection.invalidate),
-      Effect.forkScoped,
-    )
-  }
+  const kinds = [Kinds.ValidatingAdmissionPolicy, Kinds.ValidatingAdmissionPolicyBinding]
+  const followed = yield* Effect.forEach(kinds, (kind) =>
+    makeStore(kind, { fieldSelector: `metadata.name=${POLICY_NAME}` }),
+  )
+  const changed = (change: StoreChange) =>
+    change._tag === "Deleted" ||
+    Option.exists(change.previous, (old) => old.metadata.generation !== change.object.metadata.generation)
+  const everyInstance = Effect.map(stores.instances.list, (instances) =>
+    instances.map((object): Wakeup => ({ key: keyOf(object), reason: "protection" })),
+  )
+  return followed.map((store) =>
+    store.changes.pipe(
+      Stream.filter(changed),
+      Stream.mapEffect(() => Effect.andThen(protection.invalidate, everyInstance)),
+      Stream.flatMap(Stream.fromIterable),
+    ),
+  )
 })
 
 export const ViewsLive = {
@@ -138,7 +141,7 @@ export const ViewsLive = {
     Views,
     Effect.gen(function* () {
       const stores = yield* makeStores
-      yield* followProtection
+      const protection = yield* protectionWakeups(stores)
       return Views.of({
         instance: (key) => stores.instances.get(key),
         read: (key) => {
@@ -161,7 +164,7 @@ export const ViewsLive = {
           return Effect.andThen(store.wrote(written), Effect.asVoid(store.settled(written.metadata)))
         },
         synced: Effect.forEach(Object.values(stores), (store) => store.synced, { discard: true }),
-        wakeups: wakeups(stores),
+        wakeups: Stream.mergeAll([wakeups(stores), ...protection], { concurrency: "unbounded" }),
       })
     }),
   ),

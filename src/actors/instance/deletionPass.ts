@@ -50,7 +50,7 @@ const failedStep = (pass: DeletionPass) =>
     yield* Effect.logWarning("deletion step failed").pipe(
       Effect.annotateLogs({ reason: error.reason, message: error.message }),
     )
-    yield* backOff(pass.memory)
+    yield* backOff(pass.memory, "Uninstall")
     const now = yield* Clock.currentTimeMillis
     const report: DeletionReport = { _tag: "Failed", reason: failureReason(error), message: error.message }
     return { report, progressed: false, retryAfter: Option.map(pass.memory.retryAt, (at) => at - now) }

@@ -12,7 +12,8 @@ import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes
 import { Pulumi } from "../../services/Pulumi/Pulumi.ts"
 import type { Decision } from "./Decision.ts"
 import { runInstall } from "./install/Install.ts"
-import type { Operation, OperationError } from "./Operation.ts"
+import type { Memory } from "./Memory.ts"
+import { type Operation, OperationError } from "./Operation.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
 import { type Installed, plan } from "./plan.ts"
 import type { Facts } from "./report.ts"
@@ -107,10 +108,27 @@ const addFinalizer = Effect.fn("Instance.addFinalizer")(function* (pass: Pass) {
   yield* views.awaitWrite(Instances, written)
 })
 
+/** How often a step may be taken in a row: the world may change under it, but not that often. */
+const maxRepeats = 3
+
+const countStep = (memory: Memory, { _tag: tag }: InlineStep): Effect.Effect<void, OperationError> => {
+  memory.lastStep = { tag, times: memory.lastStep.tag === tag ? memory.lastStep.times + 1 : 1 }
+  return memory.lastStep.times <= maxRepeats
+    ? Effect.void
+    : Effect.fail(
+        new OperationError({
+          reason: "TargetError",
+          message: `${tag}: the step succeeds and takes no effect; something changes it back`,
+          cancelled: false,
+        }),
+      )
+}
+
 /** A quick step that failed is remembered as `TargetError` and tried again after the backoff. */
 const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep) {
   const { memory } = pass
   const failure = yield* runInline(pass.instance, memory.record, step).pipe(
+    Effect.tap(() => countStep(memory, step)),
     Effect.map((written) => {
       memory.record = Option.orElse(written, () => memory.record)
       return Option.none<OperationError>()
@@ -122,7 +140,14 @@ const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep
       Effect.annotateLogs({ message: failure.value.message }),
     )
     memory.targetFailure = Option.some({ reason: "TargetError", message: failure.value.message })
-    yield* backOff(memory)
+    yield* backOff(memory, "Target")
+    const events = yield* Events
+    yield* events.emit(pass.object, {
+      type: "Warning",
+      reason: failure.value.reason,
+      action: "Target",
+      note: failure.value.message,
+    })
   } else {
     memory.targetFailure = Option.none()
   }
@@ -286,6 +311,8 @@ export const livePass = Effect.fn("Instance.pass")(function* (
   const { memory, instance } = pass
   const { generation } = instance.metadata
   const settings = yield* Settings
+  // What the server has by now: a status that somebody else changed, or a restore brought back, is written again.
+  memory.written = instance.status ?? {}
   yield* followGeneration(memory, generation)
   const seen = yield* look(pass)
   if (seen.verdict._tag === "Ready") {
@@ -308,9 +335,11 @@ export const livePass = Effect.fn("Instance.pass")(function* (
     resyncPending: Option.exists(memory.record, ({ resync }) => resync !== undefined),
     lastInstallFailed: Option.isSome(memory.installFailure),
     retryAt: memory.retryAt,
+    retryOf: memory.retryOf,
     targetPollMillis: Duration.toMillis(settings.targetPoll),
     repairIntervalMillis: Duration.toMillis(settings.repairInterval),
   })
+  if (decision._tag !== "TargetStep") memory.lastStep = { tag: "", times: 0 }
   yield* warnUnprotected(pass, seen.protection)
   yield* act(pass, decision, seen.verdict)
   yield* writeStatus(memory, instance, factsOf(pass, seen, decision))

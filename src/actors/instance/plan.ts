@@ -33,8 +33,10 @@ export interface PlanInput {
   readonly resyncPending: boolean
   /** The last install or repair failed, and nothing has succeeded since. */
   readonly lastInstallFailed: boolean
-  /** No target step or install starts before this time, after a failure. */
+  /** After a failure nothing starts before this time, but that a failed install keeps no target step waiting. */
   readonly retryAt: Option.Option<number>
+  /** Whose failure that was. */
+  readonly retryOf: "Target" | "Install" | "Uninstall"
   readonly targetPollMillis: number
   readonly repairIntervalMillis: number
 }
@@ -95,7 +97,7 @@ export const plan = (input: PlanInput): Decision => {
   const retryAt = Option.getOrElse(input.retryAt, () => input.now)
   const retry: Wake = { timer: "retry", at: retryAt }
   const targetStep = (step: TargetStep): Decision =>
-    retryAt > input.now ? wait(retry) : { _tag: "TargetStep", step }
+    retryAt > input.now && input.retryOf === "Target" ? wait(retry) : { _tag: "TargetStep", step }
 
   if (running !== undefined) {
     if (running._tag !== "Install") return wait(poll)

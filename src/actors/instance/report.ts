@@ -317,3 +317,24 @@ export const nextStatus = (
     conditions,
   }
 }
+
+/** Of an instance whose spec or record cannot be read: said where it is looked for, the rest is left as it was. */
+export const unreadableStatus = (
+  previous: PlatformInstanceStatus,
+  message: string,
+  observedGeneration: number,
+  now: string,
+): PlatformInstanceStatus => ({
+  ...previous,
+  phase: "Failed",
+  observedGeneration,
+  conditions: (["Installed", "Ready"] as const).reduce<ReadonlyArray<Condition>>(
+    (conditions, type) =>
+      setCondition(
+        conditions,
+        { type, status: "False", reason: "InstallFailed", message, observedGeneration },
+        now,
+      ),
+    previous.conditions ?? [],
+  ),
+})

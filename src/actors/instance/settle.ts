@@ -22,7 +22,8 @@ const failureOf = (operation: Operation, cause: Cause.Cause<OperationError>): Op
 }
 
 /** One more failure in a row: nothing starts again before the backoff has passed. */
-export const backOff = Effect.fnUntraced(function* (memory: Memory) {
+export const backOff = Effect.fnUntraced(function* (memory: Memory, of: Memory["retryOf"]) {
+  memory.retryOf = of
   memory.failures += 1
   const delay = yield* delayAfter(retryBackoff, memory.failures)
   memory.retryAt = Option.some((yield* Clock.currentTimeMillis) + Duration.toMillis(delay))
@@ -55,7 +56,7 @@ const failed = Effect.fnUntraced(function* (
   yield* Effect.logWarning("operation failed").pipe(
     Effect.annotateLogs({ operation: operation._tag, reason: error.reason, message: error.message }),
   )
-  yield* backOff(memory)
+  yield* backOff(memory, operation._tag)
   switch (operation._tag) {
     case "Target":
       memory.targetFailure = Option.some({ reason: "TargetError", message: error.message })

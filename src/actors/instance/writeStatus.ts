@@ -1,34 +1,57 @@
 // Writes the status when it differs from what the server has, and only then.
-import { Clock, DateTime, Effect, Equal } from "effect"
-import { type InstanceMetadata, instanceKey } from "../../schema/PlatformInstance.ts"
+import { Clock, DateTime, Effect, Equal, Option, Schema } from "effect"
+import { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { formatTime } from "../../schema/Time.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
-import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import { type KubeError, type KubeObject, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import type { Memory } from "./Memory.ts"
-import { type Facts, nextStatus } from "./report.ts"
+import { type Facts, nextStatus, unreadableStatus } from "./report.ts"
+import { Views } from "./Views.ts"
+
+type Subject = {
+  readonly metadata: { readonly namespace: string; readonly name: string; readonly uid: string }
+}
 
 /** The whole status is replaced, so that fields gone from it are gone; the UID keeps it off a successor. */
-export const writeStatus = Effect.fn("Instance.writeStatus")(function* (
-  memory: Memory,
-  instance: { readonly metadata: InstanceMetadata },
-  facts: Facts,
-): Effect.fn.Return<void, KubeError, Kubernetes> {
-  const now = DateTime.makeUnsafe(yield* Clock.currentTimeMillis)
-  memory.status = nextStatus(memory.status, facts, formatTime(now))
-  if (Equal.equals(memory.status, memory.written)) return
+const replaceStatus = Effect.fn("Instance.writeStatus")(function* (
+  { metadata }: Subject,
+  status: PlatformInstanceStatus,
+): Effect.fn.Return<void, KubeError, Kubernetes | Views> {
   const kubernetes = yield* Kubernetes
-  const status = memory.status
-  yield* kubernetes.patch(
+  const views = yield* Views
+  const written = yield* kubernetes.patch(
     Instances,
-    instanceKey(instance),
+    { namespace: metadata.namespace, name: metadata.name },
     {
       type: "json",
       operations: [
-        { op: "test", path: "/metadata/uid", value: instance.metadata.uid },
+        { op: "test", path: "/metadata/uid", value: metadata.uid },
         { op: "add", path: "/status", value: status },
       ],
     },
     { subresource: "status" },
   )
+  // The next pass compares with what the cache shows: it must not see the status from before this write.
+  yield* views.awaitWrite(Instances, written)
+})
+
+const timeNow = Effect.map(Clock.currentTimeMillis, (now) => formatTime(DateTime.makeUnsafe(now)))
+
+export const writeStatus = Effect.fnUntraced(function* (memory: Memory, subject: Subject, facts: Facts) {
+  memory.status = nextStatus(memory.status, facts, yield* timeNow)
+  if (Equal.equals(memory.status, memory.written)) return
+  const { status } = memory
+  yield* replaceStatus(subject, status)
   memory.written = status
+})
+
+const StatusOnly = Schema.Struct({ status: Schema.optionalKey(PlatformInstanceStatus) })
+
+/** Of an object that cannot be worked on at all: its spec or its record cannot be read. The rest of its status stays. */
+export const writeUnreadable = Effect.fnUntraced(function* (object: KubeObject, message: string) {
+  const { metadata } = object
+  const before = Option.getOrUndefined(Schema.decodeUnknownOption(StatusOnly)(object))?.status ?? {}
+  const after = unreadableStatus(before, message, metadata.generation ?? 0, yield* timeNow)
+  if (Equal.equals(before, after)) return
+  yield* replaceStatus({ metadata: { ...metadata, namespace: metadata.namespace ?? "" } }, after)
 })

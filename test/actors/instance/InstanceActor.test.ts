@@ -292,7 +292,7 @@ describe("one bad object among others", () => {
       world.apply()
       yield* pass(120)
       assert.strictEqual(phase(world), "Ready")
-      const note = world.events.find(({ reason }) => reason === "InvalidSpec")?.note ?? ""
+      const note = world.events.find(({ action }) => action === "Read")?.note ?? ""
       assert.match(note, /spec.*version/)
       assert.isDefined(world.cluster.find(Kinds.PlatformInstance, stored.metadata))
       world.cluster.end(Kinds.PlatformInstance, bad)

@@ -57,6 +57,7 @@ const settled: PlanInput = {
   resyncPending: false,
   lastInstallFailed: false,
   retryAt: Option.none(),
+  retryOf: "Target",
   targetPollMillis: 10 * second,
   repairIntervalMillis: 30 * minute,
 }
@@ -215,6 +216,7 @@ const inputs = Arbitrary.schema(
     resyncPending: Schema.Boolean,
     lastInstallFailed: Schema.Boolean,
     retryAt: Schema.toType(maybe(millis)),
+    retryOf: Schema.Literals(["Target", "Install", "Uninstall"]),
     targetPollMillis: Schema.Literals([10 * second, minute]),
     repairIntervalMillis: Schema.Literals([minute, 30 * minute]),
   }),
@@ -271,7 +273,8 @@ describe("the plan, whatever is known", () => {
       if (decision._tag !== "Install" && decision._tag !== "TargetStep") return
       const quick = decision._tag === "TargetStep" && isInline(decision.step)
       assert.isTrue(quick || Option.isNone(input.running))
-      assert.isTrue(Option.isNone(input.retryAt) || input.retryAt.value <= now)
+      const waits = decision._tag === "Install" || input.retryOf === "Target"
+      assert.isTrue(!waits || Option.isNone(input.retryAt) || input.retryAt.value <= now)
     },
     many,
   )

@@ -19,6 +19,10 @@ export const hostNamespaceManifest = (key: InstanceKey): KubeManifest => ({
   },
 })
 
+/** What a person reads of a namespace that is somebody else's. */
+export const foreignNamespace = (name: string, owner: Option.Option<string>): string =>
+  `${name} belongs to ${Option.getOrElse(owner, () => "nobody this operator knows")} and is not taken over; remove it, or give this instance another name`
+
 export const namespaceState = (key: InstanceKey, found: Option.Option<KubeObject>): NamespaceState => {
   if (Option.isNone(found)) return { _tag: "Missing" }
   const { annotations, deletionTimestamp } = found.value.metadata

@@ -3,6 +3,7 @@
 import { Option } from "effect"
 import type { ReasonOf } from "../../../schema/Conditions.ts"
 import type { ReleaseState } from "../../../services/Helm/Helm.ts"
+import { foreignNamespace } from "./HostNamespace.ts"
 
 export interface TargetCondition {
   readonly reason: ReasonOf<"TargetReady", "False">
@@ -133,7 +134,7 @@ const namespaceVerdict = (seen: TargetObservation): TargetVerdict | undefined =>
     case "Foreign":
       return stuck(
         "TargetError",
-        `host namespace: ${seen.hostNamespace} belongs to ${Option.getOrElse(seen.namespace.owner, () => "nobody this operator knows")} and is not taken over; remove it, or give this instance another name`,
+        `host namespace: ${foreignNamespace(seen.hostNamespace, seen.namespace.owner)}`,
       )
     case "Ours":
       return undefined

@@ -1,15 +1,16 @@
 // Carries out one step towards a target. Quick steps run in the pass; what Helm does runs in the slot.
-import { Effect, Option } from "effect"
+import { Effect, Equal, Option } from "effect"
+import type { InstanceKey } from "../../../schema/InstanceKey.ts"
 import { hostNamespace, kubeconfigSecretName } from "../../../schema/Names.ts"
 import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
 import { Helm } from "../../../services/Helm/Helm.ts"
 import { Namespace, NetworkPolicy, Secret } from "../../../services/Kubernetes/Kinds.ts"
-import { Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import { type KubeManifest, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
 import type { InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
 import { OperationError, type OperationResult } from "../Operation.ts"
 import { Settings } from "../Settings.ts"
 import { Views } from "../Views.ts"
-import { hostNamespaceManifest } from "./HostNamespace.ts"
+import { foreignNamespace, hostNamespaceManifest, namespaceState } from "./HostNamespace.ts"
 import { isOwnedBy, publishedManifest, readKubeconfig } from "./Kubeconfig.ts"
 import { networkPolicyManifests } from "./NetworkPolicies.ts"
 import { releaseRef } from "./observeTarget.ts"
@@ -30,17 +31,35 @@ const failing =
 const createNamespace = Effect.fn("Target.createNamespace")(function* (instance: PlatformInstance) {
   const kubernetes = yield* Kubernetes
   const views = yield* Views
-  const manifest = hostNamespaceManifest(instanceKey(instance))
-  // POST: whatever is there already is looked at in the next pass, never taken over.
-  const created = yield* kubernetes.create(Namespace, manifest).pipe(
-    Effect.asSome,
+  const key = instanceKey(instance)
+  const manifest = hostNamespaceManifest(key)
+  const { name } = manifest.metadata
+  const written = yield* kubernetes.create(Namespace, manifest).pipe(
     Effect.catchIf(
       (error) => error.reason === "AlreadyExists",
-      () => Effect.succeedNone,
+      () => adoptNamespace(key, manifest),
     ),
-    Effect.mapError(failing(`create host namespace ${manifest.metadata.name}`)),
+    Effect.catchTag("KubeError", (error) => Effect.fail(failing(`create host namespace ${name}`)(error))),
   )
-  if (Option.isSome(created)) yield* views.awaitWrite(Namespace, created.value)
+  yield* views.awaitWrite(Namespace, written)
+})
+
+/**
+ * The watch sees labelled namespaces alone, so that one which is there and not seen is somebody else's, or has lost
+ * its label. Ours gets the label back; anybody else's is never taken over.
+ */
+const adoptNamespace = Effect.fnUntraced(function* (key: InstanceKey, manifest: KubeManifest) {
+  const kubernetes = yield* Kubernetes
+  const { name } = manifest.metadata
+  const found = yield* kubernetes.get(Namespace, { name })
+  const state = namespaceState(key, found)
+  if (state._tag === "Foreign")
+    return yield* targetError("host namespace", foreignNamespace(name, state.owner))
+  const uid = Option.getOrUndefined(found)?.metadata.uid
+  return yield* kubernetes.apply(Namespace, {
+    ...manifest,
+    metadata: { ...manifest.metadata, ...(uid === undefined ? {} : { uid }) },
+  })
 })
 
 const applyNetworkPolicies = Effect.fn("Target.applyNetworkPolicies")(function* (instance: PlatformInstance) {
@@ -49,9 +68,20 @@ const applyNetworkPolicies = Effect.fn("Target.applyNetworkPolicies")(function* 
   const settings = yield* Settings
   const namespace = hostNamespace(instanceKey(instance))
   for (const manifest of networkPolicyManifests(namespace, settings.operatorNamespace)) {
-    const written = yield* Effect.mapError(
-      kubernetes.apply(NetworkPolicy, manifest),
-      failing(`apply network policy ${manifest.metadata.name}`),
+    const written = yield* kubernetes.apply(NetworkPolicy, manifest).pipe(
+      // An apply leaves alone what another manager has added to a spec: the whole of it is ours.
+      Effect.filterOrElse(
+        (applied) => Equal.equals(applied.spec, manifest.spec),
+        (applied) =>
+          kubernetes.patch(NetworkPolicy, manifest.metadata, {
+            type: "json",
+            operations: [
+              { op: "test", path: "/metadata/uid", value: applied.metadata.uid },
+              { op: "replace", path: "/spec", value: manifest.spec },
+            ],
+          }),
+      ),
+      Effect.mapError(failing(`apply network policy ${manifest.metadata.name}`)),
     )
     yield* views.awaitWrite(NetworkPolicy, written)
   }

@@ -15,7 +15,8 @@ const setSecret = (request: RunRequest, key: string, value: string): Promise<voi
         error === null ? resolve() : reject(new Error(`config set of ${key} failed: ${stderr.trim()}`)),
     )
     child.stdin?.on("error", () => {})
-    child.stdin?.end(value)
+    // The CLI takes one newline off the end of what it reads (seen: 3.274.1): with one more, the value arrives as it is.
+    child.stdin?.end(`${value}\n`)
   })
 
 interface Difference {
