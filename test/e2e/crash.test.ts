@@ -13,7 +13,14 @@ import {
   untilReady,
 } from "./support/Instance.ts"
 import { apply, createNamespace, kubectl, names } from "./support/Kubectl.ts"
-import { instanceState, killOperator, operatorLog, refusals, removeOperatorPod } from "./support/Operator.ts"
+import {
+  instanceState,
+  killOperator,
+  logOf,
+  operatorLog,
+  refusals,
+  removeOperatorPod,
+} from "./support/Operator.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
 import { flaws, readPulumiState } from "./support/PulumiState.ts"
 import { until, untilTrue } from "./support/Until.ts"
@@ -89,9 +96,12 @@ describe("an operator that ends without notice", () => {
   for (const [index, { title, during, end }] of cases.entries()) {
     it.each(Array.from({ length: full ? 5 : 1 }, (_, round) => round))(`${title} (round %i)`, (round) =>
       withInstance(`crash-${index}-${round}`, async (key) => {
+        const { namespace } = key
         await during(key)
-        await end()
+        const next = await end()
         const ready = await untilReady(key)
+        // The one before had not finished: this one had to install.
+        assert.match(await logOf(next), new RegExp(`"instance":"${namespace}/one","step":"up"`))
         assert.strictEqual(conditionOf(ready, "Installed")?.status, "True")
         assert.strictEqual(ready.status?.installedVersion, "6.0.22")
         await assertNothingTwice(key)

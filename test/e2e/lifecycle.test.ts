@@ -11,7 +11,7 @@ import { instanceState, operatorLog, refusals } from "./support/Operator.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
 import { withPod } from "./support/Pod.ts"
 import { spansBetween } from "./support/Spans.ts"
-import { table, timing } from "./support/Timing.ts"
+import { installSteps, table, timing } from "./support/Timing.ts"
 import { until, untilTrue } from "./support/Until.ts"
 import { type Watch, watch } from "./support/Watch.ts"
 
@@ -73,7 +73,8 @@ describe("an instance", () => {
     const measured = await until("the operator's spans", () =>
       timing(spansBetween(applied, ready.at), moments),
     )
-    console.log(`time from apply to Ready:\n${table(measured)}`)
+    const steps = installSteps(await operatorLog(), "team-a/one", ready.at)
+    console.log(`time from apply to Ready:\n${table(measured, steps)}`)
   })
 
   it("is listed with its version, what is installed, its phase and age", async () => {
@@ -146,10 +147,12 @@ describe("an instance", () => {
       await log.sample()
       return log.happened.includes("instance gone")
     })
+    await log.end()
     console.log(`deleted: ${log.happened.join(", ")}`)
 
     assert.isEmpty(log.violations)
-    assert.includeMembers([...log.happened], [...deletionOrder])
+    // The annotation is there for a moment only; the watch does not miss it.
+    assert.includeMembers([...log.happened, "storage-cleaned"], [...deletionOrder])
     const annotated = seen.seen.some(
       ({ object }) => object.metadata.annotations?.["platform.di-framework.dev/storage-cleaned"] === uid,
     )

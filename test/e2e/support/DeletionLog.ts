@@ -8,6 +8,7 @@ import { instanceHash, LABEL_INSTANCE_HASH } from "../../../src/schema/Names.ts"
 import { fromNode, operatorNamespace, storageRootBase } from "./Cluster.ts"
 import { type Key, SeenInstance } from "./Instance.ts"
 import type { InstanceState } from "./Operator.ts"
+import { watch } from "./Watch.ts"
 
 /** What happens, in the order in which it must. */
 export const deletionOrder = [
@@ -44,6 +45,12 @@ export const logDeletion = (key: Key, hostNamespace: string, state: InstanceStat
   const happened: Array<Happening> = []
   const violations: Array<string> = []
   let uid: string | undefined
+  const ours = `${LABEL_INSTANCE_HASH}=${instanceHash(key)}`
+  // It may come and go between two samples.
+  const jobs = watch(
+    Schema.Unknown,
+    `/apis/batch/v1/namespaces/${operatorNamespace}/jobs?labelSelector=${encodeURIComponent(ours)}`,
+  )
 
   /** `undefined`: it cannot be told (any more). */
   const ask: Readonly<Record<Happening, () => Promise<boolean | undefined>>> = {
@@ -56,7 +63,7 @@ export const logDeletion = (key: Key, hostNamespace: string, state: InstanceStat
         : instance.metadata.annotations?.["platform.di-framework.dev/storage-cleaned"] === uid
     },
     "storage root gone": async () => !existsSync(storageRoot),
-    "cleanup Job started": isCleaning,
+    "cleanup Job started": async () => jobs.seen.length > 0,
     "state dropped": async () => !existsSync(state.project) && !existsSync(state.backend),
     "host namespace gone": async () => (await readNamespace()) === undefined,
     "host namespace going": async () => {
@@ -84,7 +91,7 @@ export const logDeletion = (key: Key, hostNamespace: string, state: InstanceStat
     return object === undefined ? undefined : decodeInstance(object)
   }
   async function isCleaning(): Promise<boolean> {
-    const at = { namespace: operatorNamespace, labelSelector: `${LABEL_INSTANCE_HASH}=${instanceHash(key)}` }
+    const at = { namespace: operatorNamespace, labelSelector: ours }
     const [jobs, pods] = await Promise.all([batch.listNamespacedJob(at), core.listNamespacedPod(at)])
     return jobs.items.length + pods.items.length > 0
   }
@@ -103,5 +110,5 @@ export const logDeletion = (key: Key, hostNamespace: string, state: InstanceStat
     }
     happened.push(...news)
   }
-  return { happened, violations, sample }
+  return { happened, violations, sample, end: jobs.end }
 }

@@ -83,12 +83,14 @@ export const removeOperatorPod = async (): Promise<Incarnation> => {
   return another(before)
 }
 
+export const logOf = ({ pod }: Incarnation, ...which: ReadonlyArray<string>): Promise<string> =>
+  kubectl(["logs", pod, "--namespace", operatorNamespace, "--tail=-1", ...which])
+
 /** The log of the running operator and of the one before it in the same pod. */
 export const operatorLog = async (): Promise<string> => {
   const now = await until("the operator is ready", incarnation)
-  const log = ["logs", now.pod, "--namespace", operatorNamespace, "--tail=-1"]
-  const previous = now.restarts > 0 ? await kubectl([...log, "--previous"]) : ""
-  return previous + (await kubectl(log))
+  const previous = now.restarts > 0 ? await logOf(now, "--previous") : ""
+  return previous + (await logOf(now))
 }
 
 /** Lines of a log in which the API server refused something. */
