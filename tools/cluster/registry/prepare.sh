@@ -4,13 +4,14 @@
 
 registry=$cache/registry
 fixtures=$tools/../test/fixtures/platform
+# The versions of the fixture package, a line each: version and hash of its content.
+fixture_versions() { "$binaries/node" "$fixtures/pack.mts" list; }
 
-# The folders of fixture packages: the fixture itself, or one folder a version.
-fixture_folders() {
-  local file
-  for file in "$fixtures"/package.json "$fixtures"/*/package.json; do [ ! -e "$file" ] || dirname "$file"; done
+# The same of what the storage has; each published package names the hash it was made with.
+stored_versions() {
+  "$binaries/node" -p 'Object.values(require(process.argv[1]).versions).map((v) => `${v.version} ${v.fixtureContent}`).join("\n")' \
+    "$registry/storage/@di-framework/platform/package.json" 2> /dev/null || true
 }
-content_of() { (cd "$1" && find . -name node_modules -prune -o -type f -print0 | sort -z | xargs -0 sha256sum); }
 
 install_registry() {
   local key; key=$(cat "$here/registry/package-lock.json" "$here/registry/package.json" | sha256sum | cut -c1-12)
@@ -24,16 +25,17 @@ install_registry() {
 }
 
 prepare_registry() {
-  local key folder port pid uplink
+  local key versions port pid uplink
   install_registry
   cp "$here/registry/config.yaml" "$registry/config.yaml"
-  key=$({ cat "$here/registry/extra-packages" "$here/registry/config.yaml"; for folder in $(fixture_folders); do content_of "$folder"; done; } | sha256sum | cut -c1-12)
+  versions=$(fixture_versions)
+  key=$({ cat "$here/registry/extra-packages" "$here/registry/config.yaml"; echo "$versions"; } | sha256sum | cut -c1-12)
   [ "$(cat "$registry/filled" 2> /dev/null)" != "$key" ] || return 0
   say "filling the local npm registry"
-  rm -rf "$registry/storage/@di-framework" "$registry/filling"
+  rm -rf "$registry/filling"
   mkdir -p "$registry/filling/project"
   uplink=$(npm config get registry)
-  sed -e "s|^storage:.*|storage: $registry/storage|" -e "s|^  \"\*\*\":.*|  \"@di-framework/*\": { access: \$all, publish: \$all }\n  \"**\": { access: \$all, proxy: outside }|" \
+  sed -e "s|^storage:.*|storage: $registry/storage|" -e "s|^  \"\*\*\":.*|  \"@di-framework/*\": { access: \$all, publish: \$all, unpublish: \$all }\n  \"**\": { access: \$all, proxy: outside }|" \
     "$registry/config.yaml" > "$registry/filling/config.yaml"
   printf 'uplinks: { outside: { url: "%s", timeout: 60s, maxage: 60m, max_fails: 10 } }\n' "$uplink" >> "$registry/filling/config.yaml"
   port=$(free_port 24873) || die "ports 24873 to 24972 are all taken"
@@ -42,7 +44,7 @@ prepare_registry() {
     --config "$registry/filling/config.yaml" --listen "127.0.0.1:$port" > "$registry/filling.log" 2>&1 6<&- 8>&-) &
   pid=$!
   filling=$pid
-  fill "http://127.0.0.1:$port/" "$pid" || die "the npm registry could not be filled: $(grep -m 1 'npm error' "$registry/filling.log" || true); see $registry/filling.log"
+  fill "http://127.0.0.1:$port/" "$pid" "$versions" || die "the npm registry could not be filled: $(grep -m 1 'npm error' "$registry/filling.log" || true); see $registry/filling.log"
   stop_filling
   rm -rf "$registry/filling"
   echo "$key" > "$registry/filled"
@@ -53,8 +55,8 @@ stop_filling() {
   filling=''
 }
 
-fill() { # URL PID
-  local url=$1 folder packages tries=0
+fill() { # URL PID VERSIONS
+  local url=$1 packages tries=0
   until curl -sf "$url-/ping" > /dev/null; do
     tries=$((tries + 1))
     kill -0 "$2" && [ $tries -lt 300 ] || return 1
@@ -65,11 +67,26 @@ fill() { # URL PID
   local package npm=(npm --userconfig "$registry/filling/npmrc" --cache "$registry/filling/cache" --registry "$url" --ignore-scripts)
   mapfile -t packages < "$here/registry/extra-packages"
   resolve "${packages[*]}" "${packages[@]}" || return 1
-  for folder in $(fixture_folders); do
-    "${npm[@]}" publish "$folder" >> "$registry/filling.log" 2>&1 8>&- || return 1
-    package=$("$binaries/node" -p 'const p = require(process.argv[1]); `${p.name}@${p.version} ${JSON.stringify(p.dependencies)}`' "$folder/package.json")
-    resolve "$package" "${package%% *}" || return 1
-  done
+  publish "$3" || return 1
+  package=$("$binaries/node" -p 'const p = require(process.argv[1]); `${p.name}@${p.version} ${JSON.stringify(p.dependencies)}`' "$fixtures/package.json")
+  resolve "$package" "${package%% *}"
+}
+
+# Only what changed: the same storage may be serving another cluster just now.
+publish() { # VERSIONS; `npm` as set by fill
+  local stored version content folder=$registry/filling/package
+  stored=$(stored_versions)
+  while read -r version content; do
+    [ -z "$version" ] || grep -qxF "$version $content" <<< "$1" ||
+      "${npm[@]}" unpublish --force "@di-framework/platform@$version" >> "$registry/filling.log" 2>&1 8>&- < /dev/null || return 1
+  done <<< "$stored"
+  while read -r version content; do
+    if grep -qxF "$version $content" <<< "$stored"; then continue; fi
+    rm -rf "$folder"
+    "$binaries/node" "$fixtures/pack.mts" write "$version" "$folder" || return 1
+    # Without a tag of its own npm refuses what is older than the newest.
+    "${npm[@]}" publish --tag fixture "$folder" >> "$registry/filling.log" 2>&1 8>&- < /dev/null || return 1
+  done <<< "$1"
 }
 
 # As an instance would, into an empty project: the versions that npm then chooses are in the storage. Once for each KEY.
