@@ -62,21 +62,26 @@ const appliedMessage = (installed: Installed): string =>
       : `issuer ${installed.issuer}`
   }`
 
+/** The control plane was restarted for what was lost, and the platform is not installed again yet. */
+const isResyncing = (facts: Facts): boolean =>
+  Option.exists(facts.record, ({ resync }) => resync !== undefined)
+
 /** What the conditions about the install say now, `Ready` included, when the target is ready. */
 const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   const running = Option.getOrUndefined(facts.running)
-  // One over the same version changes nothing before it has ended: what the last one proved stands meanwhile. Only
-  // a resync's install puts back what was lost.
-  if (running?._tag === "Install" && (running.over !== "sameVersion" || running.reason === "Resync")) {
+  const install = running?._tag === "Install" ? running : undefined
+  // Until a resync's install has put back what was lost, the instance is not usable.
+  if (isResyncing(facts) && (install !== undefined || Option.isNone(facts.failure))) {
+    const message = "installing again what was lost with service/vcluster or its kubeconfig"
     return [
-      {
-        type: "Ready",
-        status: "False",
-        reason: "Installing",
-        message: `installing version ${running.version}`,
-        observedGeneration: running.generation,
-      },
+      { type: "Ready", status: "False", reason: "Installing", message, observedGeneration: facts.generation },
     ]
+  }
+  // One over the same version changes nothing before it has ended: what the last one proved stands meanwhile.
+  if (install !== undefined && install.over !== "sameVersion") {
+    const { version, generation: observedGeneration } = install
+    const message = `installing version ${version}`
+    return [{ type: "Ready", status: "False", reason: "Installing", message, observedGeneration }]
   }
   if (Option.isSome(facts.failure)) {
     const { reason, message, generation: observedGeneration } = facts.failure.value
@@ -242,6 +247,7 @@ const phase = (facts: Facts, previous: Phase | undefined): Phase => {
     return running.reason === "RepairDue" ? "Ready" : "Installing"
   }
   if (Option.isSome(facts.failure)) return "Failed"
+  if (isResyncing(facts)) return "Installing"
   return Option.getOrUndefined(facts.record)?.installed === undefined ? "Installing" : "Ready"
 }
 

@@ -96,6 +96,8 @@ export interface TargetObservation {
   readonly recordedServiceUID: Option.Option<string>
   /** The UID of pod `vcluster-0`. */
   readonly podUID: Option.Option<string>
+  /** It was asked to end and has not ended yet. */
+  readonly podEnding: boolean
   readonly resync: Option.Option<ResyncState>
   /** After this long a resync that still waits is told as unreachable: three repair intervals. */
   readonly resyncDeadlineMillis: number
@@ -233,13 +235,14 @@ const resyncVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
   const running = resyncOf(seen, serviceUID)
   if (running !== undefined) {
     const old = Option.getOrUndefined(running.podUID)
-    return old !== undefined && Option.contains(seen.podUID, old)
-      ? act(
+    if (old === undefined || !Option.contains(seen.podUID, old)) return undefined
+    return seen.podEnding
+      ? wait("Resyncing", "waiting for the old control plane pod to end")
+      : act(
           { _tag: "RestartControlPlane", podUID: old },
           "Resyncing",
           "restarting the vCluster control plane",
         )
-      : undefined
   }
   const begin: TargetStep = { _tag: "BeginResync", serviceUID, podUID: seen.podUID }
   if (Option.isSome(seen.recordedServiceUID) && seen.recordedServiceUID.value !== serviceUID) {

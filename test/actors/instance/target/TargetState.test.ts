@@ -24,6 +24,7 @@ const healthy: TargetObservation = {
   serviceUID: Option.some("service"),
   recordedServiceUID: Option.some("service"),
   podUID: Option.some("pod"),
+  podEnding: false,
   resync: Option.none(),
   resyncDeadlineMillis: 90 * 60_000,
   controlPlane: { ready: true, message: "statefulset/vcluster is ready" },
