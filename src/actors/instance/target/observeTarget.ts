@@ -1,12 +1,17 @@
 // One observation of a target, out of the caches and of what this actor knows itself; no request is sent.
-import { Option } from "effect"
+import { DateTime, Option } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
 import { hostNamespace } from "../../../schema/Names.ts"
+import { parseTime } from "../../../schema/Time.ts"
 import type { ReleaseRef } from "../../../services/Helm/Helm.ts"
+import { releaseState } from "../../../services/Helm/ReleaseRecord.ts"
 import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
+import type { InstanceView } from "../Views.ts"
 import { controlPlaneState } from "./ControlPlane.ts"
-import { ownerOf, versionOf } from "./Kubeconfig.ts"
-import type { ResyncState, } from "./TargetState.ts"
+import { namespaceState } from "./HostNamespace.ts"
+import { ANNOTATION_SOURCE, isOwnedBy, ownerOf, versionOf } from "./Kubeconfig.ts"
+import { networkPoliciesApplied, networkPolicyManifests } from "./NetworkPolicies.ts"
+import type { ProbeState, ResyncState, TargetObservation } from "./TargetState.ts"
 
 export const RELEASE_NAME = "vcluster"
 
@@ -21,14 +26,75 @@ export const targetServer = (key: InstanceKey): string => `https://vcluster.${ho
 /** The vCluster's control plane, one replica of its StatefulSet. */
 export const CONTROL_PLANE_POD = "vcluster-0"
 
-const _resyncState = ({ resync }: InstanceRecord): Option.Option<ResyncState> =>
+const resyncState = ({ resync }: InstanceRecord): Option.Option<ResyncState> =>
   resync === undefined
     ? Option.none()
     : Option.some({
         serviceUID: resync.serviceUID,
-        podUID: Option.map(pod, ({ metadata }) => metadata.uid),
+        podUID: Option.fromUndefinedOr(resync.podUID),
+        startedAt: Option.match(parseTime(resync.startedAt), {
+          onNone: () => 0,
+          onSome: DateTime.toEpochMillis,
+        }),
+      })
+
+export interface TargetKnowledge {
+  readonly key: InstanceKey
+  readonly uid: string
+  readonly record: Option.Option<InstanceRecord>
+  readonly probe: ProbeState
+  readonly protectionKnown: boolean
+  readonly chartVersion: string
+  readonly operatorNamespace: string
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly repairIntervalMillis: number
+}
+
+const serviceNamed = (view: InstanceView, name: string) =>
+  view.services.find((service) => service.metadata.name === name)
+
+const missingObjects = (view: InstanceView): ReadonlyArray<string> => [
+  ...(Option.isNone(view.statefulSet) ? ["statefulset/vcluster"] : []),
+  ...["vcluster", "vcluster-headless"]
+    .filter((name) => serviceNamed(view, name) === undefined)
+    .map((name) => `service/${name}`),
+]
+
+/** Whether `<name>-kubeconfig` is this life's and holds the version of the source that is there now. */
+const isPublished = (view: InstanceView, uid: string, sourceVersion: string): boolean =>
+  Option.exists(
+    view.kubeconfigSecret,
+    (secret) => isOwnedBy(secret, uid) && secret.metadata.annotations?.[ANNOTATION_SOURCE] === sourceVersion,
+  )
+
+export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): TargetObservation => {
+  const { key } = knowledge
+  const namespace = hostNamespace(key)
+  const pod = Option.fromUndefinedOr(
+    view.controlPlanePods.find(({ metadata }) => metadata.name === CONTROL_PLANE_POD),
+  )
+  return {
+    now: knowledge.now,
+    hostNamespace: namespace,
+    namespace: namespaceState(key, view.hostNamespace),
+    protectionApplied: knowledge.protectionKnown,
+    networkPoliciesApplied: networkPoliciesApplied(
+      view.networkPolicies,
+      networkPolicyManifests(namespace, knowledge.operatorNamespace),
+    ),
+    release: releaseState(view.releaseSecrets),
+    everServed:
+      Option.exists(knowledge.record, (record) => record.serviceUID !== undefined) ||
+      Option.isSome(view.kubeconfigSecret),
+    missingObjects: missingObjects(view),
+    serviceUID: Option.fromNullishOr(serviceNamed(view, "vcluster")?.metadata.uid),
+    recordedServiceUID: Option.flatMap(knowledge.record, ({ serviceUID }) =>
+      Option.fromUndefinedOr(serviceUID),
+    ),
+    podUID: Option.map(pod, ({ metadata }) => metadata.uid),
     podEnding: Option.exists(pod, ({ metadata }) => metadata.deletionTimestamp !== undefined),
-    resync: Option.flatMap(knowledge.record, _resyncState),
+    resync: Option.flatMap(knowledge.record, resyncState),
     resyncDeadlineMillis: 3 * knowledge.repairIntervalMillis,
     controlPlane: controlPlaneState(view.statefulSet, view.controlPlanePods),
     kubeconfigOwner: Option.flatMap(view.sourceSecret, ownerOf),
