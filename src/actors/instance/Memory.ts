@@ -16,6 +16,8 @@ export interface Memory {
   written: PlatformInstanceStatus
   record: Option.Option<InstanceRecord>
   kubeconfig: Option.Option<Kubeconfig>
+  /** The resourceVersion of `<name>-kubeconfig` as this process wrote it: any other has been edited. */
+  published: Option.Option<string>
   /** A target step that failed, until one succeeds. */
   targetFailure: Option.Option<TargetCondition>
   installFailure: Option.Option<InstallFailure>
@@ -62,6 +64,7 @@ export const emptyMemory = (
   written: status,
   record,
   kubeconfig: Option.none(),
+  published: Option.none(),
   targetFailure: Option.none(),
   installFailure: failureIn(status),
   deletion: { _tag: "Working", message: "the instance is being deleted" },

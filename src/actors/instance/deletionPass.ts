@@ -8,7 +8,7 @@ import {
   runDeletionStep,
   runUninstall,
 } from "./deletion/deleteInstance.ts"
-import { deletionStep } from "./deletion/deletionStep.ts"
+import { deletionStep, failureReasonOf } from "./deletion/deletionStep.ts"
 import { observeDeletion } from "./deletion/observeDeletion.ts"
 import type { OperationError } from "./Operation.ts"
 import type { DeletionPass, InstanceServices } from "./Pass.ts"
@@ -25,24 +25,29 @@ const step = Effect.fnUntraced(function* (
     Effect.mapError(deletionError("TargetDeleteFailed", "look at what is left")),
   )
   const next = deletionStep(observed)
-  if (next._tag === "WaitForRetry" && memory.deletion._tag === "Failed") {
-    // What failed keeps its own words until it is tried again.
-    return { report: memory.deletion, progressed: false, retryAfter: Option.some(next.at - observed.now) }
+  const told = memory.deletion
+  // What failed keeps its own words until it has succeeded.
+  const keepsFailing =
+    told._tag === "Failed" && told.reason === failureReasonOf(next) && next._tag !== "MarkCleaned"
+  const keep = (outcome: DeletionOutcome): DeletionOutcome =>
+    keepsFailing && outcome.report._tag !== "Failed" ? { ...outcome, report: told } : outcome
+  if (next._tag === "WaitForRetry" && keepsFailing) {
+    return { report: told, progressed: false, retryAfter: Option.some(next.at - observed.now) }
   }
-  if (next._tag !== "UninstallRelease") return yield* runDeletionStep(subject, object, next)
+  if (next._tag !== "UninstallRelease") return keep(yield* runDeletionStep(subject, object, next))
   if (Option.exists(memory.retryAt, (at) => at > observed.now)) {
     return {
-      report: memory.deletion,
+      report: told,
       progressed: false,
       retryAfter: Option.map(memory.retryAt, (at) => at - observed.now),
     }
   }
   yield* context.slot.start({ _tag: "Uninstall" }, runUninstall(subject))
-  return {
+  return keep({
     report: { _tag: "Working", message: "uninstalling the vCluster" },
     progressed: false,
     retryAfter: Option.none(),
-  }
+  })
 })
 
 const failedStep = (pass: DeletionPass) =>

@@ -23,13 +23,21 @@ import { runInline, runInSlot } from "./target/ensureTarget.ts"
 import { ownerOf, readKubeconfig, versionOf } from "./target/Kubeconfig.ts"
 import { observeTarget, targetServer } from "./target/observeTarget.ts"
 import { Protection, type ProtectionState } from "./target/Protection.ts"
-import { type InlineStep, isInline, judgeTarget, type TargetVerdict } from "./target/TargetState.ts"
+import {
+  type InlineStep,
+  isInline,
+  judgeTarget,
+  type TargetStep,
+  type TargetVerdict,
+} from "./target/TargetState.ts"
 import { type InstanceView, Views } from "./Views.ts"
 import { writeStatus } from "./writeStatus.ts"
 
 /** What one look at the target gave. */
 interface Seen {
   readonly verdict: TargetVerdict
+  /** Nothing is known of it yet in this life of the operator. */
+  readonly undetermined: boolean
   readonly protection: Option.Option<ProtectionState>
   readonly kubeconfigSecret: Option.Option<string>
 }
@@ -48,6 +56,10 @@ const followKubeconfig = Effect.fnUntraced(function* (pass: Pass, view: Instance
   if (Option.isSome(memory.kubeconfig)) yield* prober.use(memory.kubeconfig.value)
 })
 
+/** Steps that a restarted operator takes once, because it cannot know what is there: no sign of a loss. */
+const isFirstLook = (memory: Memory, step: TargetStep): boolean =>
+  step._tag === "ApplyProtection" || (step._tag === "PublishKubeconfig" && Option.isNone(memory.published))
+
 const look = Effect.fnUntraced(function* (pass: Pass): Effect.fn.Return<Seen, KubeError, InstanceServices> {
   const { memory, instance } = pass
   const view = yield* (yield* Views).read(instanceKey(instance))
@@ -60,6 +72,7 @@ const look = Effect.fnUntraced(function* (pass: Pass): Effect.fn.Return<Seen, Ku
       key: instanceKey(instance),
       uid: instance.metadata.uid,
       record: memory.record,
+      published: memory.published,
       probe: pass.prober.state(),
       protectionKnown: Option.isSome(protection),
       chartVersion: helm.chartVersion,
@@ -68,8 +81,12 @@ const look = Effect.fnUntraced(function* (pass: Pass): Effect.fn.Return<Seen, Ku
       repairIntervalMillis: Duration.toMillis(settings.repairInterval),
     }),
   )
+  // Without a kubeconfig there is nobody to ask, and a step that has failed is an answer.
+  const undetermined =
+    (pass.prober.state()._tag === "Unknown" && Option.isSome(memory.kubeconfig)) ||
+    (verdict._tag === "Act" && isFirstLook(memory, verdict.step) && Option.isNone(memory.targetFailure))
   const kubeconfigSecret = Option.map(view.kubeconfigSecret, ({ metadata }) => metadata.name)
-  return { verdict, protection, kubeconfigSecret }
+  return { verdict, undetermined, protection, kubeconfigSecret }
 })
 
 /** What the record proves for this life; a predecessor's settings are applied anew, its version stands. */
@@ -129,8 +146,9 @@ const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep
   const { memory } = pass
   const failure = yield* runInline(pass.instance, memory.record, step).pipe(
     Effect.tap(() => countStep(memory, step)),
-    Effect.map((written) => {
-      memory.record = Option.orElse(written, () => memory.record)
+    Effect.map(({ record, published }) => {
+      memory.record = Option.orElse(record, () => memory.record)
+      memory.published = Option.orElse(published, () => memory.published)
       return Option.none<OperationError>()
     }),
     Effect.catchTag("OperationError", Effect.succeedSome),
@@ -270,12 +288,7 @@ const factsOf = (pass: Pass, seen: Seen, decision: Decision): Facts => {
   return {
     generation: instance.metadata.generation,
     deletion: Option.none(),
-    // Without a kubeconfig there is nobody to ask, and a step that has failed is an answer.
-    targetUndetermined:
-      (pass.prober.state()._tag === "Unknown" && Option.isSome(memory.kubeconfig)) ||
-      (verdict._tag === "Act" &&
-        verdict.step._tag === "ApplyProtection" &&
-        Option.isNone(memory.targetFailure)),
+    targetUndetermined: seen.undetermined,
     targetNotReady: Option.isSome(notReady) ? Option.orElse(memory.targetFailure, () => notReady) : notReady,
     begun: decision._tag !== "AddFinalizer",
     protection: seen.protection,

@@ -8,11 +8,13 @@ import {
   findCondition,
   type InstallFailureReason,
   isTrue,
+  removeCondition,
   setCondition,
   targetFailureReasons,
 } from "../../schema/Conditions.ts"
 import type { Phase, PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
+import { type DeletionFailureReason, deletionFailureReasons } from "./deletion/deletionStep.ts"
 import type { Operation } from "./Operation.ts"
 import type { TargetCondition } from "./target/TargetState.ts"
 
@@ -27,7 +29,7 @@ export type DeletionReport =
   | { readonly _tag: "WaitingForCleanup"; readonly message: string }
   | {
       readonly _tag: "Failed"
-      readonly reason: "TargetDeleteFailed" | "UninstallFailed" | "StorageCleanupFailed"
+      readonly reason: DeletionFailureReason
       readonly message: string
     }
 
@@ -168,12 +170,9 @@ const targetUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
 const deletionUpdates = (
   report: DeletionReport,
   observedGeneration: number,
-  previous: ReadonlyArray<Condition>,
 ): ReadonlyArray<ConditionUpdate> => {
   switch (report._tag) {
     case "Working":
-      // A failure already told stays until its step has succeeded.
-      if (findCondition(previous, "Ready")?.status === "False") return []
       return [
         {
           type: "Ready",
@@ -205,7 +204,7 @@ const deletionUpdates = (
   }
 }
 
-const updates = (facts: Facts, previous: ReadonlyArray<Condition>): ReadonlyArray<ConditionUpdate> => {
+const updates = (facts: Facts, _previous: ReadonlyArray<Condition>): ReadonlyArray<ConditionUpdate> => {
   const observedGeneration = facts.generation
   const protection: ReadonlyArray<ConditionUpdate> = Option.match(facts.protection, {
     onNone: () => [],
@@ -227,8 +226,7 @@ const updates = (facts: Facts, previous: ReadonlyArray<Condition>): ReadonlyArra
           },
     ],
   })
-  if (Option.isSome(facts.deletion))
-    return deletionUpdates(facts.deletion.value, observedGeneration, previous)
+  if (Option.isSome(facts.deletion)) return deletionUpdates(facts.deletion.value, observedGeneration)
   if (!facts.begun) {
     const message = "waiting for the target cluster"
     return [{ type: "Ready", status: "False", reason: "TargetPending", message, observedGeneration }]
@@ -294,6 +292,19 @@ const settledGeneration = (facts: Facts): number | undefined => {
   return Option.getOrUndefined(facts.record)?.installed?.generation
 }
 
+/** A deletion's failure whose step has succeeded since says nothing any more; what it replaced is not known. */
+const withoutEndedFailures = (
+  facts: Facts,
+  conditions: ReadonlyArray<Condition>,
+): ReadonlyArray<Condition> => {
+  if (!Option.exists(facts.deletion, ({ _tag }) => _tag !== "Failed")) return conditions
+  const ended = (["TargetReady", "Installed"] as const).filter((type) => {
+    const reason = findCondition(conditions, type)?.reason
+    return deletionFailureReasons.some((each) => each === reason)
+  })
+  return ended.reduce<ReadonlyArray<Condition>>(removeCondition, conditions)
+}
+
 /** The next status; `now` is RFC 3339. Parts that do not change are the very same values as before. */
 export const nextStatus = (
   previous: PlatformInstanceStatus,
@@ -305,9 +316,10 @@ export const nextStatus = (
   }
   // A finalizer that was taken away and is put back changes nothing about a running platform.
   if (!facts.begun && Option.isNone(facts.deletion) && previous.conditions !== undefined) return previous
-  const conditions = updates(facts, previous.conditions ?? []).reduce<ReadonlyArray<Condition>>(
+  const standing = withoutEndedFailures(facts, previous.conditions ?? [])
+  const conditions = updates(facts, standing).reduce<ReadonlyArray<Condition>>(
     (current, update) => setCondition(current, update, now),
-    previous.conditions ?? [],
+    standing,
   )
   const settled = settledGeneration(facts)
   const { kubeconfigSecretRef: _, ...kept } = previous

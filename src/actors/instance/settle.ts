@@ -88,6 +88,9 @@ const succeeded = Effect.fnUntraced(function* (
 ) {
   const events = yield* Events
   memory.targetFailure = Option.none()
+  if (operation._tag === "Uninstall") {
+    memory.deletion = { _tag: "Working", message: "the vCluster is uninstalled" }
+  }
   // An uninstall between two installs that fail is no success: a target's failures count until it is ready.
   if (operation._tag !== "Target") resetBackOff(memory)
   if (result._tag !== "Installed" || operation._tag !== "Install") return

@@ -1,21 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Option } from "effect"
-import { findCondition } from "../../../src/schema/Conditions.ts"
+import { Effect } from "effect"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
+import { condition, phase, ready, reasons } from "../support/readings.ts"
 import { makeWorld, pass, type World } from "../support/World.ts"
-
-const ready = Effect.fnUntraced(function* () {
-  const world = yield* makeWorld()
-  const operator = yield* world.startOperator()
-  world.apply()
-  yield* pass(120)
-  assert.strictEqual(phase(world), "Ready")
-  return { ...world, operator }
-})
-const phase = (world: World) => Option.getOrUndefined(world.status())?.phase
-const condition = (world: World, type: Parameters<typeof findCondition>[1]) =>
-  findCondition(Option.getOrUndefined(world.status())?.conditions, type)
-const reasons = (world: World) => world.pulumi.runs.map(({ request }) => request.kind)
 
 /** A namespace of the instance's name that somebody else has made. */
 const takeNamespace = (world: World, owner: string | undefined) =>
@@ -220,18 +207,6 @@ describe("the target of a Ready instance", () => {
         assert.strictEqual(phase(world), "Ready")
         assert.deepStrictEqual(reasons(world), ["FirstInstall"])
       }),
-  )
-
-  it.effect("that is lost while the operator is away is not called Ready for ever", () =>
-    Effect.gen(function* () {
-      const world = yield* ready()
-      yield* world.operator.stop
-      world.cluster.end(Kinds.Service, { namespace: world.host, name: "vcluster" })
-      yield* world.startOperator()
-      yield* pass(120)
-      assert.deepInclude(condition(world, "TargetReady"), { status: "False" })
-      assert.deepInclude(condition(world, "Ready"), { status: "False" })
-    }),
   )
 
   it.effect("keeps what it says while a restarted operator has not asked it yet", () =>

@@ -39,6 +39,13 @@ export interface DeletionObservation {
   readonly retryAt: Option.Option<number>
 }
 
+export const deletionFailureReasons = [
+  "TargetDeleteFailed",
+  "UninstallFailed",
+  "StorageCleanupFailed",
+] as const
+export type DeletionFailureReason = (typeof deletionFailureReasons)[number]
+
 export type DeletionStep =
   | { readonly _tag: "UninstallRelease" }
   | { readonly _tag: "DeleteNamespace" }
@@ -106,4 +113,20 @@ export const deletionStep = (seen: DeletionObservation): DeletionStep => {
     removeJobs(seen) ??
     (seen.hasRecord ? { _tag: "ForgetRecord" } : { _tag: "RemoveFinalizer" })
   )
+}
+
+/** The reason a step fails with: what was told of it stays until it, or one of its kind, has succeeded. */
+export const failureReasonOf = (step: DeletionStep): DeletionFailureReason => {
+  switch (step._tag) {
+    case "UninstallRelease":
+    case "DeleteNamespace":
+    case "WaitForNamespace":
+      return "TargetDeleteFailed"
+    case "DropState":
+    case "ForgetRecord":
+    case "RemoveFinalizer":
+      return "UninstallFailed"
+    default:
+      return "StorageCleanupFailed"
+  }
 }

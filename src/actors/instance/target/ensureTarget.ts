@@ -102,48 +102,56 @@ const publishKubeconfig = Effect.fn("Target.publishKubeconfig")(function* (insta
     )
   }
   const kubeconfig = yield* Effect.mapError(readKubeconfig(hostNamespace(key)), failing(step))
-  if (Option.isNone(kubeconfig)) return
+  if (Option.isNone(kubeconfig)) return Option.none<string>()
   const written = yield* Effect.mapError(
     kubernetes.apply(Secret, publishedManifest(instance, kubeconfig.value)),
     failing(step),
   )
   yield* views.awaitWrite(Secret, written)
+  return Option.some(written.metadata.resourceVersion)
 })
 
-/** Runs one quick step; gives the record when the step wrote it. */
+/** What a quick step has to tell the actor's memory. */
+export interface StepResult {
+  /** The record, when the step wrote it. */
+  readonly record: Option.Option<InstanceRecord>
+  /** The resourceVersion of the published kubeconfig, when the step wrote it. */
+  readonly published: Option.Option<string>
+}
+const nothing: StepResult = { record: Option.none(), published: Option.none() }
+
+/** Runs one quick step. */
 export const runInline = Effect.fnUntraced(function* (
   instance: PlatformInstance,
   record: Option.Option<InstanceRecord>,
   step: InlineStep,
-): Effect.fn.Return<
-  Option.Option<InstanceRecord>,
-  OperationError,
-  Kubernetes | Views | Settings | Protection | StateStore
-> {
+): Effect.fn.Return<StepResult, OperationError, Kubernetes | Views | Settings | Protection | StateStore> {
   const key = instanceKey(instance)
   switch (step._tag) {
     case "CreateNamespace":
       yield* createNamespace(instance)
-      return Option.none()
+      return nothing
     case "ApplyProtection": {
       const protection = yield* Protection
       yield* Effect.mapError(protection.ensure, failing("apply admission policy"))
-      return Option.none()
+      return nothing
     }
     case "ApplyNetworkPolicies":
       yield* applyNetworkPolicies(instance)
-      return Option.none()
+      return nothing
     case "PublishKubeconfig":
-      yield* publishKubeconfig(instance)
-      return Option.none()
-    case "BeginResync":
-      return yield* beginResync(
-        key,
-        Option.getOrElse(record, (): InstanceRecord => ({ format: 1, uid: instance.metadata.uid })),
-      ).pipe(Effect.mapError(failing("begin resync")))
+      return { ...nothing, published: yield* publishKubeconfig(instance) }
+    case "BeginResync": {
+      const before = Option.getOrElse(
+        record,
+        (): InstanceRecord => ({ format: 1, uid: instance.metadata.uid }),
+      )
+      const begun = yield* Effect.mapError(beginResync(key, before), failing("begin resync"))
+      return { ...nothing, record: begun }
+    }
     case "RestartControlPlane":
-      yield* restartControlPlane(key, step.podUID).pipe(Effect.mapError(failing("restart control plane")))
-      return Option.none()
+      yield* Effect.mapError(restartControlPlane(key, step.podUID), failing("restart control plane"))
+      return nothing
   }
 })
 

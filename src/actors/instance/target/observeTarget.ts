@@ -42,6 +42,8 @@ export interface TargetKnowledge {
   readonly key: InstanceKey
   readonly uid: string
   readonly record: Option.Option<InstanceRecord>
+  /** The resourceVersion of the published kubeconfig as this process wrote it. */
+  readonly published: Option.Option<string>
   readonly probe: ProbeState
   readonly protectionKnown: boolean
   readonly chartVersion: string
@@ -61,11 +63,14 @@ const missingObjects = (view: InstanceView): ReadonlyArray<string> => [
     .map((name) => `service/${name}`),
 ]
 
-/** Whether `<name>-kubeconfig` is this life's and holds the version of the source that is there now. */
-const isPublished = (view: InstanceView, uid: string, sourceVersion: string): boolean =>
+/** Whether `<name>-kubeconfig` is this life's, holds the version of the source that is there now, and was not edited. */
+const isPublished = (view: InstanceView, knowledge: TargetKnowledge, sourceVersion: string): boolean =>
   Option.exists(
     view.kubeconfigSecret,
-    (secret) => isOwnedBy(secret, uid) && secret.metadata.annotations?.[ANNOTATION_SOURCE] === sourceVersion,
+    (secret) =>
+      isOwnedBy(secret, knowledge.uid) &&
+      secret.metadata.annotations?.[ANNOTATION_SOURCE] === sourceVersion &&
+      Option.contains(knowledge.published, secret.metadata.resourceVersion),
   )
 
 export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): TargetObservation => {
@@ -99,7 +104,7 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
     controlPlane: controlPlaneState(view.statefulSet, view.controlPlanePods),
     kubeconfigOwner: Option.flatMap(view.sourceSecret, ownerOf),
     kubeconfigPublished: Option.exists(view.sourceSecret, (secret) =>
-      isPublished(view, knowledge.uid, versionOf(secret)),
+      isPublished(view, knowledge, versionOf(secret)),
     ),
     server: targetServer(key),
     probe: knowledge.probe,
