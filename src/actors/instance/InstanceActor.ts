@@ -8,7 +8,11 @@ import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { formatSchemaError } from "../../schema/SchemaErrors.ts"
 import { Events } from "../../services/Events/Events.ts"
 import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
-import { StateStore, type StateStoreError } from "../../services/StateStore/StateStore.ts"
+import {
+  type InstanceRecord,
+  StateStore,
+  type StateStoreError,
+} from "../../services/StateStore/StateStore.ts"
 import { makeTimers } from "../kit/Timers.ts"
 import { deletionPass } from "./deletionPass.ts"
 import { livePass } from "./livePass.ts"
@@ -33,6 +37,7 @@ const unreadable = Effect.fnUntraced(function* (object: KubeObject, message: str
 
 interface Life {
   readonly uid: string
+  readonly deleting: boolean
   readonly status: PlatformInstanceStatus
 }
 
@@ -49,7 +54,10 @@ const remember = Effect.fnUntraced(function* (
     yield* context.slot.acknowledge
   }
   const store = yield* StateStore
-  return emptyMemory(life.uid, life.status, yield* store.readRecord(key))
+  const record = store.readRecord(key)
+  // Deleting goes on without a record that cannot be read; it says so where it would need it.
+  const readable = life.deleting ? Effect.orElseSucceed(record, Option.none<InstanceRecord>) : record
+  return emptyMemory(life.uid, life.status, yield* readable)
 })
 
 /** Takes in what the slot has finished, before anything is decided. */
@@ -57,7 +65,10 @@ const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPa
   const finished = context.slot.state()
   if (finished._tag !== "Finished") return
   // An install that failed has written, too, where it began.
-  if (finished.operation._tag === "Install") memory.record = yield* (yield* StateStore).readRecord(key)
+  if (finished.operation._tag === "Install") {
+    const { readRecord } = yield* StateStore
+    memory.record = yield* Effect.orElseSucceed(readRecord(key), () => memory.record)
+  }
   yield* settle(memory, object, finished.operation, finished.exit)
   yield* context.slot.acknowledge
 })
@@ -84,7 +95,12 @@ export const instanceActor =
         }
         const object = found.value
         const begin = Effect.fnUntraced(function* (status: PlatformInstanceStatus) {
-          memory = yield* remember(context, key, { uid: object.metadata.uid, status }, memory)
+          memory = yield* remember(
+            context,
+            key,
+            { uid: object.metadata.uid, deleting: object.metadata.deletionTimestamp !== undefined, status },
+            memory,
+          )
           const pass: AnyPass = { context, timers, prober, scope, memory, object }
           yield* takeExit(pass, key)
           return pass
@@ -92,7 +108,8 @@ export const instanceActor =
         yield* Effect.gen(function* () {
           if (object.metadata.deletionTimestamp === undefined) {
             const instance = yield* decodePlatformInstance(object)
-            return yield* livePass({ ...(yield* begin(instance.status ?? {})), instance })
+            yield* livePass({ ...(yield* begin(instance.status ?? {})), instance })
+            return yield* context.thrived
           }
           // Deleting must be possible for what this version cannot read any more, too.
           const subject = yield* decodeDeletionView(object)
@@ -100,6 +117,7 @@ export const instanceActor =
             Effect.catchTag("SchemaError", () => Effect.succeed<Partial<PlatformInstance>>({})),
           )
           yield* deletionPass({ ...(yield* begin(status)), subject })
+          yield* context.thrived
         }).pipe(
           Effect.catchTags({
             SchemaError: (error) => unreadable(object, `read spec: ${formatSchemaError(error)}`),

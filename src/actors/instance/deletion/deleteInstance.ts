@@ -142,6 +142,13 @@ export const runDeletionStep = Effect.fn("Deletion.step")(function* (
     case "DropState":
       yield* Effect.mapError(store.dropState(key), deletionError("UninstallFailed", "drop install state"))
       return progressed("the install state is dropped")
+    case "RecordUnreadable":
+      return yield* deletionError(
+        "StorageCleanupFailed",
+        "find the storage root",
+      )({
+        message: `${step.problem}; without the record nobody knows where it lies. Put instance.json back, or leave the directory: annotate the instance with platform.di-framework.dev/skip-storage-cleanup=true or switch it to Retain`,
+      })
     case "StartCleanup":
       yield* kubernetes
         .create(

@@ -29,6 +29,8 @@ export interface DeletionObservation {
   readonly namespace: NamespaceState
   readonly hasState: boolean
   readonly hasRecord: boolean
+  /** Why the record cannot be read: then nobody knows where the storage root lies. */
+  readonly recordProblem: Option.Option<string>
   /** The value of the annotation `storage-cleaned`. */
   readonly cleanedFor: Option.Option<string>
   readonly jobs: ReadonlyArray<CleanupJob>
@@ -51,6 +53,7 @@ export type DeletionStep =
   | { readonly _tag: "DeleteNamespace" }
   | { readonly _tag: "WaitForNamespace" }
   | { readonly _tag: "DropState" }
+  | { readonly _tag: "RecordUnreadable"; readonly problem: string }
   | { readonly _tag: "StartCleanup"; readonly base: string; readonly path: string }
   | { readonly _tag: "WaitForCleanup"; readonly job: string }
   | { readonly _tag: "CountFailure"; readonly job: CleanupJob; readonly path: string }
@@ -71,6 +74,9 @@ const removeJobs = (seen: DeletionObservation): DeletionStep | undefined => {
 const cleanup = (seen: DeletionObservation): DeletionStep | undefined => {
   if (seen.storage._tag === "Custom" || seen.skipCleanup) return undefined
   if (Option.isSome(seen.cleanedFor) && seen.cleanedFor.value === seen.uid) return undefined
+  // Everything else goes all the same; what a person decides (skip, or Retain) ends this.
+  if (Option.isSome(seen.recordProblem))
+    return { _tag: "RecordUnreadable", problem: seen.recordProblem.value }
   const { base, path } = seen.storage
   const stale = seen.jobs.find((each) => !each.ours && !each.deleting)
   if (stale !== undefined) return { _tag: "RemoveJob", job: stale }

@@ -1,6 +1,6 @@
 // The evidence that a deletion goes by. Every look is a live read: a step is not skipped because a cache was
 // behind, and not repeated because a process has forgotten.
-import { Clock, Effect, Option, Schema } from "effect"
+import { Clock, Effect, Option, Result, Schema } from "effect"
 import type { DeletionView } from "../../../schema/DeletionView.ts"
 import {
   ANNOTATION_SKIP_STORAGE_CLEANUP,
@@ -71,6 +71,9 @@ export const observeDeletion = Effect.fn("Deletion.observe")(function* (
   }
   const jobs = yield* kubernetes.list(Job, selector)
   const pods = yield* kubernetes.list(Pod, selector)
+  const read = yield* Effect.result(store.readRecord(key))
+  const stored = Result.isSuccess(read) ? read.success : Option.none()
+  const recordProblem = Result.isFailure(read) ? Option.some(read.failure.message) : Option.none()
   const observation: DeletionObservation = {
     uid,
     policy: subject.deletionPolicy,
@@ -79,7 +82,8 @@ export const observeDeletion = Effect.fn("Deletion.observe")(function* (
     releaseRecorded: Option.isSome(release),
     namespace: namespaceState(key, namespace),
     hasState: yield* store.hasState(key),
-    hasRecord: Option.isSome(yield* store.readRecord(key)),
+    hasRecord: Option.isSome(stored) || Option.isSome(recordProblem),
+    recordProblem,
     cleanedFor: Option.fromNullishOr(annotations?.[ANNOTATION_STORAGE_CLEANED]),
     jobs: jobs.map((job) => ({
       name: job.metadata.name,

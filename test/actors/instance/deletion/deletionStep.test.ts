@@ -20,6 +20,7 @@ const whole: DeletionObservation = {
   namespace: { _tag: "Ours" },
   hasState: true,
   hasRecord: true,
+  recordProblem: Option.none(),
   cleanedFor: Option.none(),
   jobs: [],
   pods: [],
@@ -54,6 +55,9 @@ const effectOf = ({ seen, outcomes }: World, step: DeletionStep): World => {
       return become({ namespace: { _tag: "Missing" }, releaseRecorded: false })
     case "DropState":
       return become({ hasState: false })
+    case "RecordUnreadable":
+      // A person decides to leave the directory.
+      return become({ skipCleanup: true })
     case "StartCleanup":
       return become({ jobs: [...seen.jobs, job()], pods: ["pod"] })
     case "WaitForCleanup":
@@ -215,6 +219,7 @@ const observations = Arbitrary.schema(
     namespace: Schema.Literals([0, 1, 2, 3]),
     hasState: Schema.Boolean,
     hasRecord: Schema.Boolean,
+    unreadable: Schema.Boolean,
     cleanedFor: Schema.Literals(["nobody", "life", "another"]),
     jobs: Schema.Array(
       Schema.Struct({
@@ -239,7 +244,8 @@ const observations = Arbitrary.schema(
       namespace: namespaces[raw.namespace] ?? { _tag: "Missing" },
       releaseRecorded: raw.releaseRecorded,
       hasState: raw.hasState,
-      hasRecord: raw.hasRecord,
+      hasRecord: raw.hasRecord || raw.unreadable,
+      recordProblem: raw.unreadable ? Option.some("instance.json is cut off") : Option.none(),
       cleanedFor: raw.cleanedFor === "nobody" ? Option.none() : Option.some(raw.cleanedFor),
       jobs: raw.jobs.map((each, index) =>
         job({
@@ -309,4 +315,16 @@ describe("deleting, wherever it starts", () => {
     },
     many,
   )
+})
+
+describe("a record that cannot be read", () => {
+  it("holds the storage cleanup alone, until a person leaves the directory", () => {
+    const { tags } = steps({ recordProblem: Option.some("instance.json is cut off") })
+    assert.deepStrictEqual(
+      tags.filter((tag) => tag === "RecordUnreadable" || tag === "StartCleanup"),
+      ["RecordUnreadable"],
+    )
+    assert.isBelow(tags.indexOf("DropState"), tags.indexOf("RecordUnreadable"))
+    assert.strictEqual(tags.at(-1), "RemoveFinalizer")
+  })
 })
