@@ -2,12 +2,15 @@
 import { type Cause, Effect, Metric, Option, Stream } from "effect"
 import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
 import { Events } from "../../services/Events/Events.ts"
+import type { Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import { restartBackoff } from "../kit/Backoff.ts"
 import { makeSupervisor } from "../kit/Supervisor.ts"
 import { instanceActor } from "./InstanceActor.ts"
+import { deathsToTell, internalError } from "./internalError.ts"
 import type { Operation, OperationError, OperationResult } from "./Operation.ts"
 import type { InstanceServices } from "./Pass.ts"
 import { Views } from "./Views.ts"
+import { writeInternalError } from "./writeStatus.ts"
 
 const deaths = Metric.counter("platform_operator_actor_restarts_total", {
   description: "Instance actors that died of a defect and were restarted",
@@ -25,7 +28,7 @@ const onDefect = Effect.fnUntraced(function* (
   key: string,
   cause: Cause.Cause<never>,
   died: number,
-): Effect.fn.Return<void, never, Events | Views> {
+): Effect.fn.Return<void, never, Events | Views | Kubernetes> {
   yield* Metric.update(deaths, 1)
   yield* Effect.logError("instance actor died, restarting it", cause).pipe(Effect.annotateLogs({ died }))
   const object = yield* (yield* Views).instance(parseKey(key))
@@ -34,8 +37,16 @@ const onDefect = Effect.fnUntraced(function* (
     type: "Warning",
     reason: "InternalError",
     action: "Reconcile",
-    note: "the operator met an internal error over this instance and tries again; its log has the details",
+    note: internalError,
   })
+  if (died < deathsToTell) return
+  yield* writeInternalError(object.value).pipe(
+    Effect.catchTag("KubeError", (error) =>
+      Effect.logWarning("telling of a defect failed").pipe(
+        Effect.annotateLogs({ request: error.request, reason: error.reason, message: error.message }),
+      ),
+    ),
+  )
 })
 
 /** Runs until interrupted. `onReady` once the caches are complete: nothing is judged missing before that. */

@@ -4,6 +4,7 @@ import { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { formatTime } from "../../schema/Time.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, type KubeObject, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import { internalErrorStatus } from "./internalError.ts"
 import type { Memory } from "./Memory.ts"
 import { type Facts, nextStatus, unreadableStatus } from "./report.ts"
 import { Views } from "./Views.ts"
@@ -47,11 +48,27 @@ export const writeStatus = Effect.fnUntraced(function* (memory: Memory, subject:
 
 const StatusOnly = Schema.Struct({ status: Schema.optionalKey(PlatformInstanceStatus) })
 
-/** Of an object that cannot be worked on at all: its spec or its record cannot be read. The rest of its status stays. */
-export const writeUnreadable = Effect.fnUntraced(function* (object: KubeObject, message: string) {
+/** Writes what becomes of the status of an object that nothing else is known of; the rest of its status stays. */
+const amendStatus = Effect.fnUntraced(function* (
+  object: KubeObject,
+  amend: (before: PlatformInstanceStatus, now: string) => PlatformInstanceStatus,
+) {
   const { metadata } = object
   const before = Option.getOrUndefined(Schema.decodeUnknownOption(StatusOnly)(object))?.status ?? {}
-  const after = unreadableStatus(before, message, metadata.generation ?? 0, yield* timeNow)
+  const after = amend(before, yield* timeNow)
   if (Equal.equals(before, after)) return
   yield* replaceStatus({ metadata: { ...metadata, namespace: metadata.namespace ?? "" } }, after)
 })
+
+/** Of an object that cannot be worked on at all: its spec or its record cannot be read. */
+export const writeUnreadable = (object: KubeObject, message: string) =>
+  amendStatus(object, (before, now) =>
+    unreadableStatus(before, message, object.metadata.generation ?? 0, now),
+  )
+
+/** Of an instance whose actor keeps dying. */
+export const writeInternalError = (object: KubeObject) =>
+  amendStatus(object, (before, now) => {
+    const { generation = 0, deletionTimestamp } = object.metadata
+    return internalErrorStatus(before, { generation, deleting: deletionTimestamp !== undefined }, now)
+  })

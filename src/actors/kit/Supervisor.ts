@@ -9,6 +9,8 @@ export interface ActorContext<Op, A, E> {
   readonly key: string
   readonly mailbox: Mailbox
   readonly slot: Slot<Op, A, E>
+  /** Says that something was carried through: deaths in a row are counted from here. */
+  readonly thrived: Effect.Effect<void>
 }
 
 export interface Supervisor {
@@ -22,7 +24,7 @@ export interface SupervisorOptions<Op, A, E, R> {
   /** Runs until the key needs no actor any more. Typed errors do not exist here: what fails is a defect. */
   readonly actor: (context: ActorContext<Op, A, E>) => Effect.Effect<void, never, R | Scope.Scope>
   readonly restart: BackoffPolicy
-  /** Told of each defect; `deaths` counts those since the actor was started. */
+  /** Told of each defect; `deaths` counts those in a row, since the actor has thrived or was started. */
   readonly onDefect: (key: string, cause: Cause.Cause<never>, deaths: number) => Effect.Effect<void, never, R>
 }
 
@@ -33,26 +35,32 @@ export const makeSupervisor = <Op, A, E, R>(
     const scope = yield* Effect.scope
     const fibers = yield* FiberMap.make<string>()
     const run = yield* FiberMap.runtime(fibers)<R>()
-    const actors = new Map<string, ActorContext<Op, A, E>>()
+    interface Actor extends ActorContext<Op, A, E> {
+      /** In a row. */
+      deaths: number
+    }
+    const actors = new Map<string, Actor>()
 
-    const live = (actor: ActorContext<Op, A, E>, deaths: number): Effect.Effect<void, never, R> =>
+    const live = (actor: Actor): Effect.Effect<void, never, R> =>
       Effect.scoped(options.actor(actor)).pipe(
         Effect.exit,
         Effect.flatMap((exit): Effect.Effect<void, never, R> => {
           if (Exit.isFailure(exit)) {
             if (Cause.hasInterruptsOnly(exit.cause)) return Effect.interrupt
-            return options.onDefect(actor.key, exit.cause, deaths + 1).pipe(
+            actor.deaths += 1
+            return options.onDefect(actor.key, exit.cause, actor.deaths).pipe(
               // Telling of a death must not be one: the key would have no actor ever after.
               Effect.catchDefect((defect) => Effect.logError("telling of a defect failed", defect)),
-              Effect.andThen(delayAfter(options.restart, deaths + 1)),
+              Effect.andThen(delayAfter(options.restart, actor.deaths)),
               Effect.flatMap(Effect.sleep),
               Effect.andThen(actor.mailbox.wake("restart")),
-              Effect.andThen(Effect.suspend(() => live(actor, deaths + 1))),
+              Effect.andThen(Effect.suspend(() => live(actor))),
             )
           }
           // One synchronous step: a wake-up cannot fall between the look and the removal.
           return Effect.suspend(() => {
-            if (actor.mailbox.isPending()) return live(actor, 0)
+            actor.deaths = 0
+            if (actor.mailbox.isPending()) return live(actor)
             actors.delete(actor.key)
             return Effect.void
           })
@@ -66,10 +74,18 @@ export const makeSupervisor = <Op, A, E, R>(
       // Another fiber may have been first while this one made its mailbox.
       const other = actors.get(key)
       if (other !== undefined) return other.mailbox.wakeUnsafe(reason)
-      const actor = { key, mailbox, slot: makeSlot<Op, A, E>(scope, mailbox) }
+      const actor: Actor = {
+        key,
+        mailbox,
+        slot: makeSlot<Op, A, E>(scope, mailbox),
+        deaths: 0,
+        thrived: Effect.sync(() => {
+          actor.deaths = 0
+        }),
+      }
       actors.set(key, actor)
       mailbox.wakeUnsafe(reason)
-      run(key, live(actor, 0).pipe(Effect.annotateLogs({ instance: key })))
+      run(key, live(actor).pipe(Effect.annotateLogs({ instance: key })))
     })
     return { notify, keys: () => [...actors.keys()] }
   })

@@ -1,27 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Option } from "effect"
-import { findCondition } from "../../../src/schema/Conditions.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { decoded, key, manifestOf } from "../support/instances.ts"
 import { kstatus } from "../support/kstatus.ts"
-import { makeWorld, pass, type World } from "../support/World.ts"
+import { condition, outcomes, phase, ready, reasons } from "../support/readings.ts"
+import { makeWorld, pass } from "../support/World.ts"
 
 const HOUR = 3_600
-
-/** A world whose instance is Ready. */
-const ready = Effect.fnUntraced(function* (choices?: Parameters<typeof makeWorld>[0]) {
-  const world = yield* makeWorld(choices)
-  const operator = yield* world.startOperator()
-  world.apply()
-  yield* pass(120)
-  assert.strictEqual(phase(world), "Ready")
-  return { ...world, operator }
-})
-const phase = (world: World) => Option.getOrUndefined(world.status())?.phase
-const condition = (world: World, type: Parameters<typeof findCondition>[1]) =>
-  findCondition(Option.getOrUndefined(world.status())?.conditions, type)
-const reasons = (world: World) => world.pulumi.runs.map(({ request }) => request.kind)
-const outcomes = (world: World) => world.pulumi.runs.map(({ outcome }) => outcome)
 
 describe("a new instance", () => {
   it.effect("comes up: Pending, Provisioning, Installing, Ready", () =>

@@ -3,6 +3,7 @@ import { Effect, Option } from "effect"
 import type { PlatformInstanceStatus } from "../../../src/schema/PlatformStatus.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { key } from "../support/instances.ts"
+import { condition, phase, ready } from "../support/readings.ts"
 import { makeWorld, pass, type World } from "../support/World.ts"
 
 /** A status without what tells when something happened, and under which UID. */
@@ -167,6 +168,87 @@ describe("an actor that dies of a defect", () => {
         ["succeeded"],
       )
       assert.deepStrictEqual(timeless(Option.getOrThrow(world.status())), yield* undisturbed)
+    }),
+  )
+
+  /** A Ready instance whose next passes all die, and its policy removed, so that they do. */
+  const dying = Effect.fnUntraced(function* (deaths: number) {
+    const world = yield* ready()
+    for (let death = 0; death < deaths; death++)
+      world.cluster.refusals.push({ request: "APPLY networkpolicies", code: 0, reason: "Defect" })
+    for (const { metadata } of world.cluster.all(Kinds.NetworkPolicy))
+      world.cluster.end(Kinds.NetworkPolicy, metadata)
+    return world
+  })
+
+  it.effect("three times in a row is told of in the status, until a pass is carried through again", () =>
+    Effect.gen(function* () {
+      const world = yield* dying(6)
+      // It dies at 0 s, 1 s and 3 s, and then at 7 s, 15 s and 31 s: a little earlier, as the pauses are jittered.
+      yield* pass(2)
+      assert.strictEqual(phase(world), "Ready")
+      yield* pass(2)
+      assert.strictEqual(phase(world), "Failed")
+      for (const type of ["TargetReady", "Ready"] as const) {
+        assert.deepInclude(condition(world, type), { status: "False", reason: "TargetError" })
+        assert.match(condition(world, type)?.message ?? "", /^internal error: .* log has the details$/)
+      }
+      // What is installed is not in doubt.
+      assert.deepInclude(condition(world, "Installed"), { status: "True", reason: "FirstInstall" })
+      const writes = world.cluster.statusWrites()
+      yield* pass(12)
+      assert.strictEqual(world.cluster.statusWrites(), writes)
+      yield* pass(40)
+      assert.isEmpty(world.cluster.refusals)
+      assert.deepStrictEqual(timeless(Option.getOrThrow(world.status())), yield* undisturbed)
+      assert.lengthOf(world.pulumi.runs, 1)
+    }),
+  )
+
+  it.effect("now and then, with work carried through in between, is not", () =>
+    Effect.gen(function* () {
+      const world = yield* dying(2)
+      yield* pass(10)
+      for (let death = 0; death < 2; death++)
+        world.cluster.refusals.push({ request: "APPLY networkpolicies", code: 0, reason: "Defect" })
+      for (const { metadata } of world.cluster.all(Kinds.NetworkPolicy))
+        world.cluster.end(Kinds.NetworkPolicy, metadata)
+      yield* pass(10)
+      assert.isEmpty(world.cluster.refusals)
+      assert.notInclude(JSON.stringify(world.statuses), "internal error")
+      assert.strictEqual(phase(world), "Ready")
+    }),
+  )
+
+  it.effect("over a deletion says so as well, and the deletion goes on as soon as it can", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      for (let death = 0; death < 3; death++)
+        world.cluster.refusals.push({ request: "DELETE namespaces", code: 0, reason: "Defect" })
+      world.remove()
+      yield* pass(6)
+      assert.strictEqual(phase(world), "Deleting")
+      assert.deepInclude(condition(world, "Ready"), { status: "False", reason: "TargetError" })
+      assert.deepInclude(condition(world, "TargetReady"), { status: "True" })
+      yield* pass(5)
+      assert.notInclude(condition(world, "Ready")?.message ?? "", "internal error")
+      yield* pass(60)
+      assert.isUndefined(world.cluster.instance(key))
+    }),
+  )
+
+  it.effect("is restarted even when nobody can be told", () =>
+    Effect.gen(function* () {
+      const world = yield* dying(4)
+      for (const reason of ["InternalError", "Defect"])
+        world.cluster.refusals.push({
+          request: "PATCH platforminstances/team-a/one status",
+          code: 500,
+          reason,
+        })
+      yield* pass(60)
+      assert.isEmpty(world.cluster.refusals)
+      assert.strictEqual(phase(world), "Ready")
     }),
   )
 })

@@ -70,6 +70,34 @@ describe("the supervisor", () => {
     }),
   )
 
+  it.effect(
+    "counts deaths from the last time that something was carried through, and so are its pauses",
+    () =>
+      Effect.gen(function* () {
+        let lives = 0
+        const { supervisor, deaths } = yield* supervise((context) =>
+          Effect.gen(function* () {
+            yield* context.mailbox.take
+            lives += 1
+            if (lives === 3) yield* context.thrived
+            return yield* Effect.die(new Error("boom"))
+          }),
+        )
+        yield* supervisor.notify("a", "seen")
+        yield* TestClock.adjust("6 seconds")
+        assert.deepStrictEqual(
+          deaths.map(({ at, deaths: count }) => [at, count]),
+          [
+            [0, 1],
+            [1, 2],
+            [3, 1],
+            [4, 2],
+            [6, 3],
+          ],
+        )
+      }),
+  )
+
   it.effect("leaves other keys alone when one keeps dying", () =>
     Effect.gen(function* () {
       let passes = 0

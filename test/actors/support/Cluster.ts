@@ -1,7 +1,7 @@
 // An API server in memory, as far as the actors rely on one: versions, generations and UIDs, preconditions,
 // finalizers, the garbage of owners that are gone, namespaces that refuse what is new while they end. What changes
 // is told to whoever watches. Controllers are in Controllers.ts; a vCluster in Vcluster.ts.
-import { Effect, Option, Predicate, PubSub, Stream } from "effect"
+import { Clock, Duration, Effect, Option, Predicate, PubSub, Stream } from "effect"
 import { isSecret, Namespace, PlatformInstance } from "../../../src/services/Kubernetes/Kinds.ts"
 import {
   KubeError,
@@ -20,6 +20,12 @@ export interface Change {
   readonly kind: ResourceKind
   readonly object: KubeObject
   readonly deleted: boolean
+}
+/** A change as the watches tell it. */
+interface Told extends Change {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly before: KubeObject | undefined
 }
 
 const pathOf = (kind: ResourceKind, ref: ObjectRef) =>
@@ -60,16 +66,22 @@ const shown = (kind: ResourceKind, object: KubeObject, metadataOnly: boolean | u
 
 export const makeCluster = Effect.gen(function* () {
   const objects = new Map<string, { readonly kind: ResourceKind; readonly object: KubeObject }>()
-  const changes = yield* PubSub.unbounded<Change>()
+  const changes = yield* PubSub.unbounded<Told>()
+  const clock = yield* Clock.clockWith(Effect.succeed)
+  /** How far the watches of a kind are behind. */
+  const lag = new Map<ResourceKind, Duration.Duration>()
   const listeners: Array<(change: Change) => void> = []
   /** Every write that was asked for, `PATCH platforminstances/team-a/one status` and the like. */
   const writes: Array<string> = []
-  /** Requests of which these are the beginning are refused, each once an entry; the reason `Defect` kills the caller. */
+  /**
+   * Requests of which these are the beginning are refused, each once an entry. The reason `Defect` kills the caller
+   * before the server has done what was asked, `DefectAfter` when it has.
+   */
   const refusals: Array<{ readonly request: string; readonly code: number; readonly reason: string }> = []
   let counter = 0
 
-  const publish = (change: Change) => {
-    PubSub.publishUnsafe(changes, change)
+  const publish = (change: Change, before?: KubeObject) => {
+    PubSub.publishUnsafe(changes, { ...change, before, at: clock.currentTimeMillisUnsafe() })
     for (const listener of listeners) listener(change)
   }
 
@@ -102,7 +114,7 @@ export const makeCluster = Effect.gen(function* () {
       return object
     }
     objects.set(pathOf(kind, object.metadata), { kind, object })
-    publish({ kind, object, deleted: false })
+    publish({ kind, object, deleted: false }, before)
     return object
   }
 
@@ -192,7 +204,8 @@ export const makeCluster = Effect.gen(function* () {
       if (!request.startsWith("GET")) writes.push(request)
       const refusal = refusals.findIndex((each) => request.startsWith(each.request))
       const [refused] = refusal < 0 ? [] : refusals.splice(refusal, 1)
-      if (refused?.reason === "Defect") return Effect.die(new Error(`a defect at ${request}`))
+      if (refused?.reason === "DefectAfter") run()
+      if (refused?.reason.startsWith("Defect")) return Effect.die(new Error(`a defect at ${request}`))
       if (refused !== undefined) return Effect.fail(failure(refused.code, refused.reason, request))
       try {
         return Effect.succeed(run())
@@ -205,6 +218,12 @@ export const makeCluster = Effect.gen(function* () {
     [...objects.values()]
       .filter((each) => each.kind === kind && matches(each.object, options))
       .map(({ object }) => object)
+
+  const arrival = (kind: ResourceKind, at: number) =>
+    Effect.suspend(() => {
+      const behind = at + Duration.toMillis(lag.get(kind) ?? Duration.zero) - clock.currentTimeMillisUnsafe()
+      return behind > 0 ? Effect.sleep(Duration.millis(behind)) : Effect.void
+    })
 
   const client = {
     get: (kind, ref, options) =>
@@ -236,10 +255,16 @@ export const makeCluster = Effect.gen(function* () {
           return Stream.concat(
             Stream.succeed(snapshot),
             Stream.fromSubscription(subscription).pipe(
-              Stream.filter((change) => change.kind === kind && matches(change.object, options)),
-              Stream.map((change): WatchEvent => {
+              Stream.filter((change) => change.kind === kind),
+              Stream.tap(({ at }) => arrival(kind, at)),
+              Stream.flatMap((change): Stream.Stream<WatchEvent> => {
                 const object = shown(kind, change.object, options.metadataOnly)
-                return { _tag: change.deleted ? "Deleted" : "Upserted", object }
+                if (matches(change.object, options))
+                  return Stream.succeed({ _tag: change.deleted ? "Deleted" : "Upserted", object })
+                // What is not selected any more is gone as far as this watch goes.
+                return change.before !== undefined && matches(change.before, options)
+                  ? Stream.succeed({ _tag: "Deleted", object })
+                  : Stream.empty
               }),
             ),
           )
@@ -251,6 +276,7 @@ export const makeCluster = Effect.gen(function* () {
     client,
     writes,
     refusals,
+    lag,
     listeners,
     // What a person, a controller or another program does, past the operator's client.
     all,

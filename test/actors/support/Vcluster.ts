@@ -1,6 +1,5 @@
-// Helm and the vCluster that its release makes: the release's records and objects, the control plane that comes up
-// after a while and writes its kubeconfig, and its API.
-import { Duration, Effect, Layer, Option, Redacted, type Scope } from "effect"
+// Helm, and the API of the vCluster that its release makes. The control plane behind it is in ControlPlanes.ts.
+import { Duration, Effect, Layer, Option, Redacted } from "effect"
 import { Helm, HelmError, type ReleaseRef } from "../../../src/services/Helm/Helm.ts"
 import { recordName, releaseState } from "../../../src/services/Helm/ReleaseRecord.ts"
 import { Secret, Service, StatefulSet } from "../../../src/services/Kubernetes/Kinds.ts"
@@ -10,9 +9,9 @@ import {
   type KubernetesClient,
 } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import type { Cluster } from "./Cluster.ts"
+import type { ControlPlanes } from "./ControlPlanes.ts"
 
 const HELM_TAKES = Duration.seconds(2)
-const BOOT_TAKES = Duration.seconds(20)
 
 const labels = { app: "vcluster", release: "vcluster" }
 const objectsOf = (namespace: string) =>
@@ -106,88 +105,33 @@ export const makeHelm = (cluster: Cluster) => {
 }
 
 /** What `connect` gives for a kubeconfig, and a switch for the network in between. */
-export const runVclusters = Effect.fnUntraced(function* (cluster: Cluster): Effect.fn.Return<
-  {
-    readonly connect: (kubeconfig: Redacted.Redacted) => Effect.Effect<KubernetesClient, KubeError>
-    readonly network: { reachable: boolean }
-    readonly checks: { count: number }
-  },
-  never,
-  Scope.Scope
-> {
-  const scope = yield* Effect.scope
-  const context = yield* Effect.context()
+export const makeConnect = ({ answers }: ControlPlanes) => {
   const network = { reachable: true }
   const checks = { count: 0 }
-  /** The UID of `kube-system` inside, by the text of the kubeconfig that reaches it. */
-  const clusters = new Map<string, string>()
-
-  /** The data of a vCluster lies in its namespace: another namespace is another cluster. */
-  const boot = (started: KubeObject) => {
-    const namespace = started.metadata.namespace ?? ""
-    const statefulSet = cluster.find(StatefulSet, started.metadata)
-    const service = cluster.find(Service, { namespace, name: "vcluster" })
-    if (statefulSet?.metadata.uid !== started.metadata.uid || service === undefined) return
-    const home = cluster.all(Service, { namespace })[0]?.metadata.uid ?? ""
-    const text = `kubeconfig of ${namespace} behind ${home}`
-    clusters.set(text, `kube-system behind ${home}`)
-    const { generation } = statefulSet.metadata
-    cluster.put(StatefulSet, statefulSet, {
-      ...statefulSet,
-      status: { observedGeneration: generation, readyReplicas: 1, currentRevision: "a", updateRevision: "a" },
-    })
-    cluster.apply(Secret, {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: {
-        name: "vc-vcluster",
-        namespace,
-        labels: { app: "vcluster" },
-        ownerReferences: [{ apiVersion: "v1", kind: "Service", name: "vcluster", uid: service.metadata.uid }],
-      },
-      data: { config: Buffer.from(text).toString("base64") },
-    })
-  }
-
-  const seen = new Set<string>()
-  cluster.listeners.push(({ kind, object, deleted }) => {
-    if (kind !== StatefulSet || deleted || seen.has(object.metadata.uid)) return
-    seen.add(object.metadata.uid)
-    Effect.runForkWith(context)(
-      Effect.forkIn(
-        Effect.andThen(
-          Effect.sleep(BOOT_TAKES),
-          Effect.sync(() => boot(object)),
-        ),
-        scope,
-      ),
-    )
-  })
-
   const refused = (request: string) =>
     new KubeError({ code: 0, reason: "Transport", request, message: "connection refused" })
 
   const connect = (kubeconfig: Redacted.Redacted) =>
     Effect.sync((): KubernetesClient => {
       const text = String(Redacted.value(kubeconfig))
-      const namespace = / of (\S+) /.exec(text)?.[1] ?? ""
-      const alive = () =>
-        network.reachable && cluster.find(StatefulSet, { namespace, name: "vcluster" })?.status !== undefined
-      const answer = <A>(request: string, value: A) =>
-        Effect.suspend(() => (alive() ? Effect.succeed(value) : Effect.fail(refused(request))))
-      const inside = (name: string): KubeObject => ({
+      const answer = <A>(request: string, value: (identity: string) => A) =>
+        Effect.suspend(() => {
+          const identity = network.reachable ? answers(text) : undefined
+          return identity === undefined ? Effect.fail(refused(request)) : Effect.succeed(value(identity))
+        })
+      const inside = (name: string, uid: string): KubeObject => ({
         apiVersion: "v1",
         kind: "Object",
-        metadata: { name, uid: clusters.get(text) ?? "", resourceVersion: "1" },
+        metadata: { name, uid, resourceVersion: "1" },
       })
       const never = (what: string) => () => Effect.die(new Error(`nobody should ${what} in a vCluster`))
       return {
         raw: (path) =>
           Effect.suspend(() => {
             checks.count += 1
-            return answer(`GET ${path}`, "ok")
+            return answer(`GET ${path}`, () => "ok")
           }),
-        get: (_, ref) => answer(`GET ${ref.name}`, Option.some(inside(ref.name))),
+        get: (_, ref) => answer(`GET ${ref.name}`, (uid) => Option.some(inside(ref.name, uid))),
         list: never("list"),
         create: never("create"),
         apply: never("apply"),
@@ -196,4 +140,4 @@ export const runVclusters = Effect.fnUntraced(function* (cluster: Cluster): Effe
       }
     })
   return { connect, network, checks }
-})
+}

@@ -14,9 +14,10 @@ import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import { type Cluster, makeCluster } from "./Cluster.ts"
 import { runControllers } from "./Controllers.ts"
+import { runControlPlanes } from "./ControlPlanes.ts"
 import { makePulumi, makeStateStore } from "./Engine.ts"
 import { decoded, key, manifestOf } from "./instances.ts"
-import { makeHelm, runVclusters } from "./Vcluster.ts"
+import { makeConnect, makeHelm } from "./Vcluster.ts"
 
 export const hostImage = "ghcr.io/di-framework/wash@sha256:0"
 
@@ -78,7 +79,8 @@ export const makeWorld = Effect.fnUntraced(function* (choices: Partial<InstanceS
   const cluster = yield* makeCluster
   const jobs: Array<"Complete" | "Failed"> = []
   yield* runControllers(cluster, inNamespaces, jobs)
-  const { connect, network, checks } = yield* runVclusters(cluster)
+  const controlPlanes = yield* runControlPlanes(cluster)
+  const { connect, network, checks } = makeConnect(controlPlanes)
   const helm = makeHelm(cluster)
   const store = makeStateStore()
   const pulumi = makePulumi(store.states, [hostImage])
@@ -123,6 +125,7 @@ export const makeWorld = Effect.fnUntraced(function* (choices: Partial<InstanceS
     jobs,
     network,
     checks,
+    controlPlanes,
     statuses,
     story,
     startOperator,

@@ -1,0 +1,22 @@
+// What tests read of a world, and the world most of them begin with.
+import { assert } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { findCondition } from "../../../src/schema/Conditions.ts"
+import { makeWorld, pass, type World } from "./World.ts"
+
+export const phase = (world: World) => Option.getOrUndefined(world.status())?.phase
+export const condition = (world: World, type: Parameters<typeof findCondition>[1]) =>
+  findCondition(Option.getOrUndefined(world.status())?.conditions, type)
+/** Why each operation of the engine ran, and how it ended. */
+export const reasons = (world: World) => world.pulumi.runs.map(({ request }) => request.kind)
+export const outcomes = (world: World) => world.pulumi.runs.map(({ outcome }) => outcome)
+
+/** A world whose instance is Ready, as the operator in it has made it. */
+export const ready = Effect.fnUntraced(function* (choices?: Parameters<typeof makeWorld>[0]) {
+  const world = yield* makeWorld(choices)
+  const operator = yield* world.startOperator()
+  world.apply()
+  yield* pass(120)
+  assert.strictEqual(phase(world), "Ready")
+  return { ...world, operator }
+})
