@@ -27,11 +27,15 @@ import { ViewsLive } from "./actors/instance/ViewsLive.ts"
 import { pinnedTenantHostImage, Release } from "./schema/Release.ts"
 import * as EventsLive from "./services/Events/EventsLive.ts"
 import { checkFlags, type Flags, flags, parseAddress } from "./services/Flags/Flags.ts"
-import { healthLayer, metricsLayer, Ready } from "./services/Health/Health.ts"
+import * as Help from "./services/Flags/Help.ts"
+import { CrdCheck } from "./services/Health/CrdCheck.ts"
+import { healthLayer, metricsLayer } from "./services/Health/Health.ts"
+import { Ready } from "./services/Health/Readiness.ts"
+import { logWaiting, warnOfPassphrase } from "./services/Health/StartLog.ts"
 import { HelmLive } from "./services/Helm/HelmLive.ts"
 import * as KubernetesLive from "./services/Kubernetes/KubernetesLive.ts"
 import { podIsAlive } from "./services/Kubernetes/PodLiveness.ts"
-import { findProgram } from "./services/Process/Programs.ts"
+import { findPrograms } from "./services/Process/Programs.ts"
 import { PulumiLive } from "./services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "./services/StateStore/StateStoreLive.ts"
 import { logLayer, traceLayer } from "./services/Telemetry/Telemetry.ts"
@@ -76,11 +80,7 @@ const start = Effect.fnUntraced(function* (given: Flags) {
     Option.orElse(given.operatorImage, () => env.image),
     "--operator-image is needed outside a cluster (OPERATOR_IMAGE is not set)",
   )
-  const [helm, pulumi, npm] = yield* Effect.all([
-    findProgram("helm"),
-    findProgram("pulumi"),
-    findProgram("npm"),
-  ])
+  const { helm, pulumi, npm } = yield* findPrograms()
 
   // The chart mounts memory there; outside a pod the machine's own has to do.
   const memoryDir = (yield* fs.exists("/run/platform-operator")) ? "/run/platform-operator" : "/dev/shm"
@@ -155,11 +155,14 @@ const start = Effect.fnUntraced(function* (given: Flags) {
     yield* Effect.logInfo("platform operator starting").pipe(
       Effect.annotateLogs({ version: release.operatorVersion, stateDir: given.stateDir }),
     )
+    yield* warnOfPassphrase(given.passphraseFile)
+    yield* Effect.forkScoped(logWaiting)
     return yield* runInstances(Ref.set(ready, true))
   })
   return yield* Effect.scoped(operator).pipe(
     Effect.provide(
       serving.pipe(
+        Layer.provideMerge(CrdCheck.layer),
         Layer.provideMerge(services),
         Layer.provideMerge(Ready.layer),
         Layer.provideMerge(telemetry),
@@ -180,13 +183,19 @@ const command = Command.make("platform-operator", flags, start).pipe(
   ),
 )
 
+/** What went wrong before the operator ran, in the words of whoever found it: a line, not a stack. */
+const describe = (error: { readonly _tag: string; readonly message: string }): string =>
+  error._tag === "HelmError" ? `helm show chart: ${error.message || "failed without a word"}` : error.message
+
 Command.run(command, { version: release.operatorVersion }).pipe(
-  Effect.catchTag("StartError", ({ message }) =>
-    Effect.andThen(
-      Console.error(`platform-operator: ${message}`),
-      Effect.sync(() => process.exit(1)),
-    ),
+  Effect.catchTag(
+    ["AddressError", "HelmError", "KubeError", "ProgramMissing", "StartError", "StateStoreError"],
+    (error) =>
+      Effect.andThen(
+        Console.error(`platform-operator: ${describe(error)}`),
+        Effect.sync(() => process.exit(1)),
+      ),
   ),
-  Effect.provide(NodeServices.layer),
+  Effect.provide(Help.layer.pipe(Layer.provideMerge(NodeServices.layer))),
   NodeRuntime.runMain({ teardown }),
 )

@@ -1,137 +1,126 @@
 // The operator's command line. Every flag is checked here, before anything is touched; the names and defaults
 // are those of the reference.
-import { Duration, Effect, Option, Schema } from "effect"
-import { Flag } from "effect/cli"
-import { GoDuration } from "../../schema/GoDuration.ts"
+import { Duration, Effect, Option, Result } from "effect"
+import { CliError, Flag } from "effect/cli"
+import * as Forms from "./Forms.ts"
 
-const text = (name: string, description: string) => Flag.String(name).pipe(Flag.withDescription(description))
-
-const duration = (name: string, description: string, fallback: Duration.Duration) =>
+/** A flag that takes a value. One that does not fit is named with its flag and with what was expected. */
+const taking = <A>(metavar: string, form: Forms.Form<A>, name: string, description: string) =>
   Flag.String(name).pipe(
-    Flag.withMetavar("DURATION"),
+    Flag.withMetavar(metavar),
     Flag.withDescription(description),
-    Flag.withSchema(GoDuration),
-    Flag.filter(
-      (value) => Duration.toMillis(value) > 0,
-      () => "must be longer than 0s",
+    Flag.mapEffect((text) =>
+      Result.match(form(text), {
+        onSuccess: Effect.succeed,
+        onFailure: (expected) =>
+          Effect.fail(
+            new CliError.InvalidValue({
+              option: name,
+              value: Forms.withoutCredentials(text),
+              expected,
+              kind: "flag",
+            }),
+          ),
+      }),
     ),
-    Flag.withDefault(fallback),
   )
 
-const absolutePath = (name: string, description: string, fallback: string) =>
-  text(name, description).pipe(
-    Flag.withMetavar("PATH"),
-    Flag.filter(
-      (value) => value.startsWith("/"),
-      (value) => `must be an absolute path, got ${JSON.stringify(value)}`,
-    ),
-    Flag.withDefault(fallback),
-  )
-
-const Digest = Schema.String.check(
-  Schema.isPattern(/^sha256:[0-9a-f]{64}$/u, { expected: "a digest such as sha256:<64 hex>" }),
-)
-
-const Address = Schema.String.check(
-  Schema.isPattern(/^[^\s:]*:[0-9]{1,5}$/u, { expected: "an address such as :8081 or 127.0.0.1:8081" }),
-)
-
-/** The levels of the flag, as the logger knows them. */
-const levels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
+const path = (name: string, description: string) => taking("PATH", Forms.path, name, description)
+const duration = (name: string, description: string) => taking("DURATION", Forms.duration, name, description)
+const image = (name: string, description: string) => taking("IMAGE", Forms.image, name, description)
+const namespace = (name: string, description: string) =>
+  taking("NAMESPACE", Forms.namespace, name, description)
+const address = (name: string, description: string) => taking("ADDRESS", Forms.address, name, description)
 
 export const flags = {
-  stateDir: absolutePath("state-dir", "Folder of the install state", "/var/lib/platform-operator"),
-  passphraseFile: absolutePath(
+  stateDir: path("state-dir", "Folder of the install state").pipe(
+    Flag.withDefault("/var/lib/platform-operator"),
+  ),
+  passphraseFile: path(
     "passphrase-file",
     "File with the passphrase that encrypts secrets in the install state",
-    "/etc/platform-operator/passphrase/passphrase",
-  ),
-  storageRootBase: absolutePath(
+  ).pipe(Flag.withDefault("/etc/platform-operator/passphrase/passphrase")),
+  storageRootBase: taking(
+    "PATH",
+    Forms.nodePath,
     "storage-root-base",
     "Node path of default storage roots: <base>/<namespace>/<name>",
-    "/var/lib/kubesolo/instances",
-  ),
+  ).pipe(Flag.withDefault("/var/lib/kubesolo/instances")),
   installTimeout: duration(
     "install-timeout",
     "After this long an install or repair is cancelled and retried",
-    Duration.minutes(30),
+  ).pipe(Flag.withDefault(Duration.minutes(30))),
+  repairInterval: duration("repair-interval", "How often a Ready instance is repaired").pipe(
+    Flag.withDefault(Duration.minutes(30)),
   ),
-  repairInterval: duration("repair-interval", "How often a Ready instance is repaired", Duration.minutes(30)),
-  targetPoll: duration("target-poll", "How often a target is polled", Duration.seconds(10)),
-  maxConcurrentInstalls: Flag.Int("max-concurrent-installs").pipe(
-    Flag.withDescription("How many installs and repairs run at once"),
-    Flag.filter(
-      (value) => value >= 1,
-      (value) => `must be at least 1, got ${value}`,
-    ),
-    Flag.withDefault(2),
+  targetPoll: duration("target-poll", "How often a target is polled").pipe(
+    Flag.withDefault(Duration.seconds(10)),
   ),
-  cleanupNamespace: text(
+  maxConcurrentInstalls: taking(
+    "INTEGER",
+    Forms.atLeastOne,
+    "max-concurrent-installs",
+    "How many installs and repairs run at once",
+  ).pipe(Flag.withDefault(2)),
+  cleanupNamespace: namespace(
     "cleanup-namespace",
     "Namespace of the storage cleanup Jobs; the operator's own when not set",
-  ).pipe(Flag.withMetavar("NAMESPACE"), Flag.optional),
-  operatorNamespace: text(
+  ).pipe(Flag.optional),
+  operatorNamespace: namespace(
     "operator-namespace",
     "Namespace that instances admit to their API; needed outside a cluster",
-  ).pipe(Flag.withMetavar("NAMESPACE"), Flag.optional),
-  operatorImage: text("operator-image", "Image of the storage cleanup Jobs; needed outside a cluster").pipe(
-    Flag.withMetavar("IMAGE"),
+  ).pipe(Flag.optional),
+  operatorImage: image("operator-image", "Image of the storage cleanup Jobs; needed outside a cluster").pipe(
     Flag.optional,
   ),
   leaderElect: Flag.Boolean("leader-elect").pipe(
     Flag.withDescription("Not available yet: refused when set"),
     Flag.withDefault(false),
   ),
-  logLevel: Flag.Literals("zap-log-level", ["debug", "info", "warn", "error"]).pipe(
-    Flag.withDescription("Least severe log lines to write"),
-    Flag.withDefault("info" as const),
-    Flag.map((level) => levels[level]),
-  ),
-  npmRegistry: text("npm-registry", "Registry that platform packages come from; npm's own when not set").pipe(
-    Flag.withMetavar("URL"),
-    Flag.filter(
-      (value) => /^https?:\/\/[^\s]+$/.test(value),
-      (value) => `must be an http or https URL, got ${JSON.stringify(value)}`,
-    ),
-    Flag.optional,
-  ),
-  npmrc: text("npmrc", "An .npmrc file for npm, such as one with a registry's credentials").pipe(
-    Flag.withMetavar("FILE"),
-    Flag.optional,
-  ),
-  vclusterChart: text(
+  logLevel: taking(
+    "LEVEL",
+    Forms.logLevel,
+    "zap-log-level",
+    "Least severe log lines to write: debug, info, warn, error or panic",
+  ).pipe(Flag.withDefault("Info" as const)),
+  npmRegistry: taking(
+    "URL",
+    Forms.registryUrl,
+    "npm-registry",
+    "Registry that platform packages come from; npm's own when not set",
+  ).pipe(Flag.optional),
+  npmrc: taking(
+    "FILE",
+    Forms.path,
+    "npmrc",
+    "An .npmrc file for npm, such as one with a registry's credentials",
+  ).pipe(Flag.optional),
+  vclusterChart: path(
     "vcluster-chart",
     "Another vCluster chart than the embedded one: a folder or .tgz",
-  ).pipe(Flag.withMetavar("PATH"), Flag.optional),
-  vclusterChartDigest: text("vcluster-chart-digest", "Digest of that chart").pipe(
-    Flag.withMetavar("sha256:…"),
-    Flag.withSchema(Digest),
+  ).pipe(Flag.optional),
+  vclusterChartDigest: taking("sha256:…", Forms.sha256, "vcluster-chart-digest", "Digest of that chart").pipe(
     Flag.optional,
   ),
-  vclusterImage: text("vcluster-image", "Another vCluster image than the chart's").pipe(
-    Flag.withMetavar("IMAGE"),
-    Flag.optional,
-  ),
-  vclusterKubernetesImage: text(
+  vclusterImage: image("vcluster-image", "Another vCluster image than the chart's").pipe(Flag.optional),
+  vclusterKubernetesImage: image(
     "vcluster-kubernetes-image",
     "Another image with the vCluster's Kubernetes binaries than the chart's",
-  ).pipe(Flag.withMetavar("IMAGE"), Flag.optional),
-  imageRegistry: text("image-registry", "Registry in front of every image of a vCluster").pipe(
-    Flag.withMetavar("HOST"),
-    Flag.optional,
-  ),
-  defaultTenantHostImage: text(
+  ).pipe(Flag.optional),
+  imageRegistry: taking(
+    "HOST",
+    Forms.registryHost,
+    "image-registry",
+    "Registry in front of every image of a vCluster",
+  ).pipe(Flag.optional),
+  defaultTenantHostImage: taking(
+    "IMAGE@sha256:…",
+    Forms.pinnedImage,
     "default-tenant-host-image",
     "Pinned tenant host image of new instances; the release's when not set",
-  ).pipe(Flag.withMetavar("IMAGE@sha256:…"), Flag.optional),
-  healthAddress: text("health-address", "Address of /healthz and /readyz").pipe(
-    Flag.withSchema(Address),
-    Flag.withDefault(":8081"),
-  ),
-  metricsAddress: text("metrics-address", "Address of /metrics").pipe(
-    Flag.withSchema(Address),
-    Flag.withDefault(":8080"),
-  ),
+  ).pipe(Flag.optional),
+  healthAddress: address("health-address", "Address of /healthz and /readyz").pipe(Flag.withDefault(":8081")),
+  metricsAddress: address("metrics-address", "Address of /metrics").pipe(Flag.withDefault(":8080")),
 } as const
 
 /** The flags as decoded. */
@@ -144,17 +133,30 @@ export const flagProblem = (given: Flags): Option.Option<string> => {
   if (given.leaderElect) {
     return Option.some("--leader-elect: leader election is not available yet; run one replica without it")
   }
-  if (Option.isSome(given.vclusterChart) !== Option.isSome(given.vclusterChartDigest)) {
-    return Option.some("--vcluster-chart and --vcluster-chart-digest are given together or not at all")
+  if (Option.isSome(given.vclusterChart) && Option.isNone(given.vclusterChartDigest)) {
+    return Option.some(
+      `--vcluster-chart ${given.vclusterChart.value} needs --vcluster-chart-digest: they are given together or not at all`,
+    )
+  }
+  if (Option.isSome(given.vclusterChartDigest) && Option.isNone(given.vclusterChart)) {
+    return Option.some(
+      `--vcluster-chart-digest ${given.vclusterChartDigest.value} needs --vcluster-chart: they are given together or not at all`,
+    )
+  }
+  if (given.healthAddress === given.metricsAddress && !given.healthAddress.endsWith(":0")) {
+    return Option.some(
+      `--health-address and --metrics-address are both ${given.healthAddress}; give one of them another port`,
+    )
   }
   return Option.none()
 }
 
-/** `:8081` listens on every interface. */
-export const parseAddress = (address: string): { readonly host: string; readonly port: number } => {
-  const colon = address.lastIndexOf(":")
-  const host = address.slice(0, colon)
-  return { host: host === "" ? "0.0.0.0" : host, port: Number(address.slice(colon + 1)) }
+/** `:8081` has no host: it listens on every interface, of IPv6 where there is one. */
+export const parseAddress = (text: string): { readonly host?: string; readonly port: number } => {
+  const colon = text.lastIndexOf(":")
+  const host = text.slice(0, colon).replace(/^\[|\]$/gu, "")
+  const port = Number(text.slice(colon + 1))
+  return host === "" ? { port } : { host, port }
 }
 
 /** For callers that want the problem as a failure. */

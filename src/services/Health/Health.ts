@@ -1,60 +1,76 @@
-// /healthz: the process runs. /readyz: its caches are complete and their watches alive. /metrics: Prometheus.
-// Liveness never depends on the API server: an outage there must not restart the operator.
-
+// /healthz: the process runs. /readyz: the definition is new enough, the caches complete and no watch refused.
+// /metrics: Prometheus. Liveness never depends on the API server: an outage there must not restart the operator.
 import { createServer } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Context, Effect, Layer, Ref } from "effect"
-import { HttpMiddleware, HttpRouter, HttpServerResponse } from "effect/http"
+import { Data, Effect, Layer } from "effect"
+import { HttpMiddleware, HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
-import { WatchHealth } from "../Kubernetes/WatchHealth.ts"
+import type { WatchHealth } from "../Kubernetes/WatchHealth.ts"
+import type { CrdCheck } from "./CrdCheck.ts"
+import { problems, type Ready } from "./Readiness.ts"
 
-/** Whether the operator takes work: set once its caches are complete, cleared when it begins to stop. */
-export class Ready extends Context.Service<Ready, Ref.Ref<boolean>>()("platform-operator/Ready") {
-  static readonly layer = Layer.effect(Ready, Ref.make(false))
-}
-
+/** Where to listen; without a host on every interface, port 0 being any free one. */
 export interface Address {
-  readonly host: string
+  readonly host?: string
   readonly port: number
 }
 
-const server = ({ host, port }: Address) =>
-  NodeHttpServer.layer(createServer, { host, port, gracefulShutdownTimeout: "2 seconds" })
+/** The address of that flag cannot be listened on. */
+export class AddressError extends Data.TaggedError("AddressError")<{ readonly message: string }> {}
 
-/** Watches whose kind the server refuses or does not know: what an administrator has to mend. */
-const brokenWatches = Effect.gen(function* () {
-  const { statuses } = yield* WatchHealth
-  const all = yield* statuses
-  return all.filter(({ state }) => state === "Forbidden").map(({ name, state }) => `${name}: ${state}`)
-})
+const server = (flag: string, { host, port }: Address) =>
+  NodeHttpServer.layer(createServer, {
+    port,
+    ...(host !== undefined && { host }),
+    gracefulShutdownTimeout: "2 seconds",
+  }).pipe(
+    Layer.catch(({ cause }) =>
+      Layer.effectContext(
+        Effect.fail(
+          new AddressError({
+            message: `${flag} ${host ?? ""}:${port}: ${cause instanceof Error ? cause.message : String(cause)}; give it another address`,
+          }),
+        ),
+      ),
+    ),
+  )
+
+const logAddress = (paths: ReadonlyArray<string>) =>
+  Layer.effectDiscard(
+    HttpServer.addressFormattedWith((address) =>
+      Effect.logInfo("listening").pipe(Effect.annotateLogs({ address, paths: paths.join(" ") })),
+    ),
+  )
 
 const probes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const ready = yield* Ready
-    const health = yield* WatchHealth
+    const context = yield* Effect.context<CrdCheck | Ready | WatchHealth>()
     yield* router.add("GET", "/healthz", HttpServerResponse.text("ok\n"))
     yield* router.add(
       "GET",
       "/readyz",
-      Effect.gen(function* () {
-        const broken = yield* brokenWatches.pipe(Effect.provideService(WatchHealth, health))
-        if (broken.length > 0) return HttpServerResponse.text(`${broken.join("\n")}\n`, { status: 503 })
-        return (yield* Ref.get(ready))
+      Effect.map(Effect.provideContext(problems, context), (found) =>
+        found.length === 0
           ? HttpServerResponse.text("ok\n")
-          : HttpServerResponse.text("caches are not complete yet\n", { status: 503 })
-      }),
+          : HttpServerResponse.text(`${found.join("\n")}\n`, { status: 503 }),
+      ),
     )
   }),
 )
 
 export const healthLayer = (address: Address) =>
-  HttpRouter.serve(probes, { disableLogger: true }).pipe(
+  HttpRouter.serve(probes, { disableLogger: true, disableListenLog: true }).pipe(
+    Layer.merge(logAddress(["/healthz", "/readyz"])),
     Layer.provide(HttpMiddleware.layerTracerDisabledForUrls(["/healthz", "/readyz"])),
-    Layer.provide(server(address)),
+    Layer.provide(server("--health-address", address)),
   )
 
 export const metricsLayer = (address: Address) =>
-  HttpRouter.serve(PrometheusMetrics.layerHttp({ path: "/metrics" }), { disableLogger: true }).pipe(
+  HttpRouter.serve(PrometheusMetrics.layerHttp({ path: "/metrics" }), {
+    disableLogger: true,
+    disableListenLog: true,
+  }).pipe(
+    Layer.merge(logAddress(["/metrics"])),
     Layer.provide(HttpMiddleware.layerTracerDisabledForUrls(["/metrics"])),
-    Layer.provide(server(address)),
+    Layer.provide(server("--metrics-address", address)),
   )

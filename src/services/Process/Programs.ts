@@ -1,18 +1,37 @@
 // The programs the operator runs: looked up once at the start, so that a missing one is named then and there.
 import { Config, Data, Effect, FileSystem, Option } from "effect"
 
+/** Not on the PATH, or there and not executable. */
 export class ProgramMissing extends Data.TaggedError("ProgramMissing")<{ readonly message: string }> {}
 
-/** The absolute path of a program on PATH. */
-export const findProgram = Effect.fn("Process.findProgram")(function* (name: string) {
+const find = Effect.fnUntraced(function* (folders: ReadonlyArray<string>, name: string) {
   const fs = yield* FileSystem.FileSystem
-  const path = yield* Config.withDefault(Config.String("PATH"), "")
-  for (const folder of path.split(":").filter((each) => each.startsWith("/"))) {
+  for (const folder of folders) {
     const candidate = `${folder}/${name}`
     const info = yield* Effect.option(fs.stat(candidate))
-    if (Option.exists(info, ({ type, mode }) => type === "File" && (mode & 0o111) !== 0)) return candidate
+    if (Option.exists(info, ({ type, mode }) => type === "File" && (mode & 0o111) !== 0)) {
+      return Option.some(candidate)
+    }
   }
-  return yield* new ProgramMissing({
-    message: `${name} is not on PATH (${path}): the operator cannot work without it`,
+  return Option.none()
+})
+
+/** The absolute path of each of them on the PATH. Fails naming every one that is missing. */
+export const findPrograms = Effect.fn("Process.findPrograms")(function* () {
+  const path = yield* Config.withDefault(Config.String("PATH"), "")
+  // A relative folder would be looked up wherever a child happens to run.
+  const folders = path.split(":").filter((folder) => folder.startsWith("/"))
+  const found = yield* Effect.all({
+    helm: find(folders, "helm"),
+    pulumi: find(folders, "pulumi"),
+    npm: find(folders, "npm"),
+  })
+  const missing = Object.entries(found).flatMap(([name, file]) => (Option.isNone(file) ? [name] : []))
+  return yield* Option.match(Option.all(found), {
+    onSome: Effect.succeed,
+    onNone: () =>
+      new ProgramMissing({
+        message: `not on PATH (${path}): ${missing.join(", ")}; the operator needs helm, pulumi and npm there, executable`,
+      }),
   })
 })
