@@ -1,0 +1,194 @@
+// What each version of the stand-in package is for: packed as the local registry publishes it, and run by the real
+// engine through the operator's wrapper. Kinds of objects are stood in for by components: no cluster, no provider.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import path from "node:path"
+import { gunzipSync } from "node:zlib"
+import { NodeServices } from "@effect/platform-node"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Duration, Effect, Exit, Fiber, Layer, Redacted, Schedule, Schema } from "effect"
+import { approvedHostBuilds } from "../../../src/services/Pulumi/ApprovedHostBuilds.ts"
+import { Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
+import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
+import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
+import { packVersion, versions, writeVersion } from "../../fixtures/platform/pack.mts"
+import { programPath } from "./apiServer.ts"
+import { optionsIn, repository, targets, temporary } from "./harness.ts"
+
+describe("a packed version", () => {
+  const require = createRequire(import.meta.url)
+  let root: string
+  beforeAll(() => {
+    root = mkdtempSync(path.join(tmpdir(), "fixture-"))
+    for (const version of versions) writeVersion(version, path.join(root, version))
+  })
+  afterAll(() => rmSync(root, { recursive: true }))
+
+  it("is called by its version, and has every entrypoint of the contract", () => {
+    for (const version of versions) {
+      const manifest = require(path.join(root, version, "package.json"))
+      assert.include(manifest, { name: "@di-framework/platform", version })
+      assert.sameMembers(Object.keys(manifest.exports), [".", "./local", "./existing", "./package.json"])
+      for (const file of Object.values<string>(manifest.exports)) {
+        assert.isTrue(existsSync(path.join(root, version, file)), `${version} ${file}`)
+      }
+      assert.isFalse(existsSync(path.join(root, version, "variants")))
+    }
+  })
+
+  it("approves the operator's default host build, but for the one from before there was such a list", () => {
+    const [hostBuild] = require(path.join(repository, "test/fixtures/platform")).approvedTenantHostImages
+    const approving = versions.filter((version) => {
+      const approved = approvedHostBuilds({
+        entrypoint: require(path.join(root, version)).approvedTenantHostImages,
+        manifest: require(path.join(root, version, "package.json")).diFramework?.approvedTenantHostImages,
+      })
+      return approved.includes(hostBuild)
+    })
+    assert.deepStrictEqual(approving, ["6.0.21", "6.0.22", "6.0.90", "6.0.91"])
+  })
+
+  it("is known by its content: the same each time it is packed, and no other's", () => {
+    const contents = versions.map((version) => packVersion(version).manifest.fixtureContent)
+    assert.deepStrictEqual(
+      contents,
+      versions.map((version) => packVersion(version).manifest.fixtureContent),
+    )
+    assert.strictEqual(new Set(contents).size, versions.length)
+  })
+
+  it("differs from the next one in its number alone, where it is whole", () => {
+    assert.deepStrictEqual(packVersion("6.0.21").files, packVersion("6.0.22").files)
+  })
+
+  it("is not there when nobody has described it", () => {
+    assert.throws(() => packVersion("6.0.99"), "no version 6.0.99")
+  })
+})
+
+/** Takes the place of the provider's library: whatever kind is asked for is a component that keeps its arguments. */
+const kinds = `
+const pulumi = require("@pulumi/pulumi")
+const at = (...path) =>
+  new Proxy(
+    class extends pulumi.ComponentResource {
+      constructor(name, args, { dependsOn } = {}) {
+        super(\`test:\${path.slice(0, -1).join("/")}:\${path.at(-1)}\`, name, args, { dependsOn })
+        this.metadata = pulumi.output(args.metadata)
+      }
+    },
+    { get: (target, key) => (typeof key === "symbol" || key in target ? target[key] : at(...path, key)) },
+  )
+module.exports = { ...require("./package.json"), Provider: at("index", "Provider") }
+for (const group of ["core", "apps", "helm", "apiextensions", "admissionregistration"]) {
+  module.exports[group] = at(group)
+}
+`
+
+const State = Schema.fromJsonString(
+  Schema.Struct({
+    checkpoint: Schema.Struct({
+      latest: Schema.Struct({
+        resources: Schema.Array(
+          Schema.Struct({
+            urn: Schema.String,
+            inputs: Schema.optionalKey(
+              Schema.Struct({ data: Schema.optionalKey(Schema.Struct({ version: Schema.String })) }),
+            ),
+          }),
+        ),
+      }),
+    }),
+  }),
+)
+const decodeState = Schema.decodeSync(State)
+
+const scene = Effect.gen(function* () {
+  const root = yield* temporary
+  const modules = `${root}/package/node_modules`
+  const plugin = `${root}/plugins/resource-kubernetes-v4.25.0`
+  for (const folder of ["state", "memory", "tmp"]) mkdirSync(`${root}/${folder}`)
+  for (const folder of [plugin, `${modules}/@pulumi/kubernetes`]) mkdirSync(folder, { recursive: true })
+  writeFileSync(`${plugin}/pulumi-resource-kubernetes`, "")
+  writeFileSync(`${root}/passphrase`, "correct horse battery")
+  symlinkSync(`${repository}/node_modules/@pulumi/pulumi`, `${modules}/@pulumi/pulumi`)
+  writeFileSync(`${modules}/@pulumi/kubernetes/package.json`, '{"version":"4.25.0"}')
+  writeFileSync(`${modules}/@pulumi/kubernetes/index.js`, kinds)
+
+  const layer = PulumiLive.layer(optionsIn(root, { pulumiPath: programPath("pulumi") ?? "" })).pipe(
+    Layer.provide([Layer.orDie(StateStoreLive.layer({ stateDir: `${root}/state` })), targets]),
+  )
+  const run = (version: string) =>
+    Effect.suspend(() => {
+      const folder = `${modules}/@di-framework/platform`
+      rmSync(folder, { recursive: true, force: true })
+      writeVersion(version, folder)
+      return Pulumi.use((pulumi) =>
+        pulumi.run(
+          {
+            key: { namespace: "team-a", name: "one" },
+            generation: 1,
+            kind: "VersionChanged",
+            version,
+            package: { version, directory: `${root}/package`, digest: "sha256:0", approvedHostBuilds: [] },
+            refresh: false,
+            config: new Map([
+              ["networkPolicyEngine", "existing"],
+              ["tenants", JSON.stringify([{ name: "acme" }])],
+            ]),
+            secretConfig: new Map(),
+            kubeconfig: Redacted.make("apiVersion: v1\nkind: Config\n"),
+            clusterIdentifier: "uid-of-kube-system",
+            timeout: Duration.minutes(2),
+          },
+          () => Effect.void,
+        ),
+      )
+    }).pipe(Effect.provide(layer))
+  const file = `${root}/state/instances/team-a/one/backend/.pulumi/stacks/platform-instance/instance.json.gz`
+  /** The version that the target would be told by its ConfigMap, and how many resources there are. */
+  const installed = Effect.sync(() => {
+    if (!existsSync(file)) return { version: undefined, resources: 0 }
+    const { resources } = decodeState(gunzipSync(readFileSync(file)).toString()).checkpoint.latest
+    const told = resources.find(({ urn }) => urn.endsWith("::di-platform-version"))
+    return { version: told?.inputs?.data?.version, resources: resources.length }
+  })
+  return { run, installed }
+})
+
+describe.skipIf(programPath("pulumi") === undefined)("the program of a version", () => {
+  it.live(
+    "tells its version; one that throws or never finishes takes nothing away from the one before",
+    () =>
+      Effect.gen(function* () {
+        const { run, installed } = yield* scene
+        const { namespace } = yield* run("6.0.21")
+        assert.strictEqual(namespace, "wasmcloud")
+        const whole = yield* installed
+        assert.strictEqual(whole.version, "6.0.21")
+        yield* run("6.0.22")
+        assert.deepStrictEqual(yield* installed, { ...whole, version: "6.0.22" })
+
+        const error = yield* Effect.flip(run("6.0.90"))
+        assert.strictEqual(error.step, "up")
+        assert.include(error.message, "the stand-in throws with a part of the platform registered")
+        assert.deepStrictEqual(yield* installed, { ...whole, version: "6.0.90" })
+
+        const fiber = yield* run("6.0.91").pipe(Effect.forkChild)
+        yield* installed.pipe(
+          Effect.repeat({
+            until: ({ version }) => version === "6.0.91",
+            schedule: Schedule.spaced("50 millis"),
+          }),
+        )
+        yield* Fiber.interrupt(fiber)
+        assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(fiber)), "it did not finish")
+        const { changes } = yield* run("6.0.22")
+        assert.isUndefined(changes.create)
+        assert.isUndefined(changes.delete)
+        assert.deepStrictEqual(yield* installed, { ...whole, version: "6.0.22" })
+      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+    300_000,
+  )
+})
