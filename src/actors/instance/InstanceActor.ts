@@ -54,10 +54,15 @@ const remember = Effect.fnUntraced(function* (
     yield* context.slot.acknowledge
   }
   const store = yield* StateStore
-  const record = store.readRecord(key)
   // Deleting goes on without a record that cannot be read; it says so where it would need it.
-  const readable = life.deleting ? Effect.orElseSucceed(record, Option.none<InstanceRecord>) : record
-  return emptyMemory(life.uid, life.status, yield* readable)
+  const record = life.deleting
+    ? yield* Effect.orElseSucceed(store.readRecord(key), Option.none<InstanceRecord>)
+    : yield* store.readRecord(key)
+  const halfDeleted = Option.exists(record, ({ deleting }) => deleting !== undefined && deleting !== life.uid)
+  if (!halfDeleted) return emptyMemory(life.uid, life.status, record)
+  // Somebody took the finalizer of a predecessor that was being deleted: nothing of its state may be built on.
+  yield* store.drop(key)
+  return emptyMemory(life.uid, life.status, Option.none())
 })
 
 /** Takes in what the slot has finished, before anything is decided. */

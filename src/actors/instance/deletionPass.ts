@@ -21,7 +21,7 @@ const step = Effect.fnUntraced(function* (
   pass: DeletionPass,
 ): Effect.fn.Return<DeletionOutcome, OperationError, InstanceServices> {
   const { memory, subject, object, context } = pass
-  const observed = yield* observeDeletion(subject, memory.record, memory.retryAt).pipe(
+  const observed = yield* observeDeletion(subject, memory.retryAt).pipe(
     Effect.mapError(deletionError("TargetDeleteFailed", "look at what is left")),
   )
   const next = deletionStep(observed)
@@ -34,7 +34,8 @@ const step = Effect.fnUntraced(function* (
   if (next._tag === "WaitForRetry" && keepsFailing) {
     return { report: told, progressed: false, retryAfter: Option.some(next.at - observed.now) }
   }
-  if (next._tag !== "UninstallRelease") return keep(yield* runDeletionStep(subject, object, next))
+  if (next._tag !== "UninstallRelease")
+    return keep(yield* runDeletionStep(subject, object, next, observed.storage))
   if (Option.exists(memory.retryAt, (at) => at > observed.now)) {
     return {
       report: told,

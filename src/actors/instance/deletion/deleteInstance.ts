@@ -1,6 +1,7 @@
 // Carries out one deletion step. Steps that are quick run in the pass; the uninstall runs in the slot.
 import { Clock, Duration, Effect, Option } from "effect"
 import type { DeletionView } from "../../../schema/DeletionView.ts"
+import type { InstanceKey } from "../../../schema/InstanceKey.ts"
 import {
   ANNOTATION_STORAGE_CLEANED,
   ANNOTATION_STORAGE_CLEANUP_FAILURES,
@@ -17,9 +18,10 @@ import { cleanupBackoff, nominalDelay } from "../../kit/Backoff.ts"
 import { OperationError, type OperationResult } from "../Operation.ts"
 import type { DeletionReport } from "../report.ts"
 import { Settings } from "../Settings.ts"
+import { namespaceState } from "../target/HostNamespace.ts"
 import { releaseRef } from "../target/observeTarget.ts"
 import { Views } from "../Views.ts"
-import type { CleanupJob, DeletionStep } from "./deletionStep.ts"
+import type { CleanupJob, DeletionStep, Storage } from "./deletionStep.ts"
 
 type Failing = Extract<DeletionReport, { readonly _tag: "Failed" }>["reason"]
 
@@ -47,6 +49,15 @@ const annotate = Effect.fnUntraced(function* (
     patch: { metadata: { uid, annotations } },
   })
   yield* views.awaitWrite(Instances, written)
+})
+
+/** The very namespace that is seen to be ours: another one that takes its name in this moment is left alone. */
+const deleteNamespace = Effect.fnUntraced(function* (key: InstanceKey) {
+  const kubernetes = yield* Kubernetes
+  const name = hostNamespace(key)
+  const found = yield* kubernetes.get(Namespace, { name })
+  if (Option.isNone(found) || namespaceState(key, found)._tag !== "Ours") return
+  yield* kubernetes.delete(Namespace, { name }, { uid: found.value.metadata.uid })
 })
 
 /** With a propagation policy: without one the API server orphans the Job's pod, which would run on. */
@@ -120,6 +131,7 @@ export const runDeletionStep = Effect.fn("Deletion.step")(function* (
   subject: DeletionView,
   object: KubeObject,
   step: Exclude<DeletionStep, { readonly _tag: "UninstallRelease" }>,
+  storage: Storage,
 ): Effect.fn.Return<DeletionOutcome, OperationError, Kubernetes | StateStore | Settings | Views> {
   const kubernetes = yield* Kubernetes
   const store = yield* StateStore
@@ -128,9 +140,20 @@ export const runDeletionStep = Effect.fn("Deletion.step")(function* (
   const { uid } = object.metadata
   yield* Effect.annotateCurrentSpan({ step: step._tag })
   switch (step._tag) {
+    case "MarkBegun":
+      // Of the record only what the cleanup needs is left: it proves no installation any more.
+      yield* store
+        .writeRecord(key, {
+          format: 1,
+          uid,
+          deleting: uid,
+          ...(storage._tag === "Default" ? { storageRoot: { path: storage.path, base: storage.base } } : {}),
+        })
+        .pipe(Effect.mapError(deletionError("UninstallFailed", "record the deletion")))
+      return progressed("the deletion has begun")
     case "DeleteNamespace":
       yield* Effect.mapError(
-        kubernetes.delete(Namespace, { name: hostNamespace(key) }),
+        deleteNamespace(key),
         deletionError("TargetDeleteFailed", "delete host namespace"),
       )
       return progressed("deleting the host namespace")

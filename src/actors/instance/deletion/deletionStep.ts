@@ -29,6 +29,8 @@ export interface DeletionObservation {
   readonly namespace: NamespaceState
   readonly hasState: boolean
   readonly hasRecord: boolean
+  /** The record says that the deletion of this life has begun: from then on there is no way back to `Retain`. */
+  readonly begun: boolean
   /** Why the record cannot be read: then nobody knows where the storage root lies. */
   readonly recordProblem: Option.Option<string>
   /** The value of the annotation `storage-cleaned`. */
@@ -49,6 +51,8 @@ export const deletionFailureReasons = [
 export type DeletionFailureReason = (typeof deletionFailureReasons)[number]
 
 export type DeletionStep =
+  /** Written before anything is removed: what is half deleted is never taken for a retained platform. */
+  | { readonly _tag: "MarkBegun" }
   | { readonly _tag: "UninstallRelease" }
   | { readonly _tag: "DeleteNamespace" }
   | { readonly _tag: "WaitForNamespace" }
@@ -111,11 +115,16 @@ const target = (seen: DeletionObservation): DeletionStep | undefined => {
 }
 
 export const deletionStep = (seen: DeletionObservation): DeletionStep => {
-  if (seen.policy === "Retain") return removeJobs(seen) ?? { _tag: "RemoveFinalizer" }
+  const retained = seen.policy === "Retain"
+  if (retained && !seen.begun) return removeJobs(seen) ?? { _tag: "RemoveFinalizer" }
+  const removable = target(seen) !== undefined || seen.hasState || seen.hasRecord
+  // A record that cannot be read is not written over: it may be mended, and says where the storage root lies.
+  if (removable && !seen.begun && Option.isNone(seen.recordProblem)) return { _tag: "MarkBegun" }
   return (
     target(seen) ??
     (seen.hasState ? { _tag: "DropState" } : undefined) ??
-    cleanup(seen) ??
+    // Switched to `Retain` half-way: what is left of it is the data on the node, and that stays.
+    (retained ? undefined : cleanup(seen)) ??
     removeJobs(seen) ??
     (seen.hasRecord ? { _tag: "ForgetRecord" } : { _tag: "RemoveFinalizer" })
   )
@@ -128,6 +137,7 @@ export const failureReasonOf = (step: DeletionStep): DeletionFailureReason => {
     case "DeleteNamespace":
     case "WaitForNamespace":
       return "TargetDeleteFailed"
+    case "MarkBegun":
     case "DropState":
     case "ForgetRecord":
     case "RemoveFinalizer":

@@ -54,7 +54,6 @@ const storageOf = (subject: DeletionView, record: Option.Option<InstanceRecord>,
 
 export const observeDeletion = Effect.fn("Deletion.observe")(function* (
   subject: DeletionView,
-  record: Option.Option<InstanceRecord>,
   retryAt: Option.Option<number>,
 ) {
   const kubernetes = yield* Kubernetes
@@ -78,11 +77,12 @@ export const observeDeletion = Effect.fn("Deletion.observe")(function* (
     uid,
     policy: subject.deletionPolicy,
     skipCleanup: annotations?.[ANNOTATION_SKIP_STORAGE_CLEANUP] === "true",
-    storage: storageOf(subject, record, settings.storageRootBase),
+    storage: storageOf(subject, stored, settings.storageRootBase),
     releaseRecorded: Option.isSome(release),
     namespace: namespaceState(key, namespace),
     hasState: yield* store.hasState(key),
     hasRecord: Option.isSome(stored) || Option.isSome(recordProblem),
+    begun: Option.exists(stored, ({ deleting }) => deleting === uid),
     recordProblem,
     cleanedFor: Option.fromNullishOr(annotations?.[ANNOTATION_STORAGE_CLEANED]),
     jobs: jobs.map((job) => ({

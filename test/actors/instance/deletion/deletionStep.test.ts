@@ -21,6 +21,7 @@ const whole: DeletionObservation = {
   hasState: true,
   hasRecord: true,
   recordProblem: Option.none(),
+  begun: false,
   cleanedFor: Option.none(),
   jobs: [],
   pods: [],
@@ -47,6 +48,8 @@ interface World {
 const effectOf = ({ seen, outcomes }: World, step: DeletionStep): World => {
   const become = (more: Partial<DeletionObservation>): World => ({ seen: { ...seen, ...more }, outcomes })
   switch (step._tag) {
+    case "MarkBegun":
+      return become({ begun: true, hasRecord: true })
     case "UninstallRelease":
       return become({ releaseRecorded: false })
     case "DeleteNamespace":
@@ -86,7 +89,7 @@ const effectOf = ({ seen, outcomes }: World, step: DeletionStep): World => {
     case "WaitForPods":
       return become({ jobs: seen.jobs.filter(({ deleting }) => !deleting), pods: [] })
     case "ForgetRecord":
-      return become({ hasRecord: false, hasState: false })
+      return become({ begun: false, hasRecord: false, hasState: false })
     case "RemoveFinalizer":
       return become({})
   }
@@ -102,7 +105,9 @@ const steps = (seen: Partial<DeletionObservation> = {}, outcomes: World["outcome
     taken.push(step)
     world = effectOf(world, step)
   }
-  return { taken, tags: taken.map(({ _tag }) => _tag), end: world.seen }
+  // The mark comes first and has a test of its own.
+  const tags = taken.map(({ _tag }) => _tag).filter((tag) => tag !== "MarkBegun")
+  return { taken, tags, end: world.seen }
 }
 
 const target = ["UninstallRelease", "DeleteNamespace", "WaitForNamespace"] as const
@@ -220,6 +225,7 @@ const observations = Arbitrary.schema(
     hasState: Schema.Boolean,
     hasRecord: Schema.Boolean,
     unreadable: Schema.Boolean,
+    begun: Schema.Boolean,
     cleanedFor: Schema.Literals(["nobody", "life", "another"]),
     jobs: Schema.Array(
       Schema.Struct({
@@ -245,6 +251,7 @@ const observations = Arbitrary.schema(
       releaseRecorded: raw.releaseRecorded,
       hasState: raw.hasState,
       hasRecord: raw.hasRecord || raw.unreadable,
+      begun: raw.hasRecord && !raw.unreadable && raw.begun,
       recordProblem: raw.unreadable ? Option.some("instance.json is cut off") : Option.none(),
       cleanedFor: raw.cleanedFor === "nobody" ? Option.none() : Option.some(raw.cleanedFor),
       jobs: raw.jobs.map((each, index) =>
@@ -310,7 +317,7 @@ describe("deleting, wherever it starts", () => {
     "removes nothing at all of a retained one",
     { start: observations },
     ({ start: { seen } }) => {
-      const { tags } = steps({ ...seen, policy: "Retain" })
+      const { tags } = steps({ ...seen, policy: "Retain", begun: false })
       for (const tag of tags) assert.include(["RemoveJob", "WaitForPods", "RemoveFinalizer"], tag)
     },
     many,
@@ -326,5 +333,19 @@ describe("a record that cannot be read", () => {
     )
     assert.isBelow(tags.indexOf("DropState"), tags.indexOf("RecordUnreadable"))
     assert.strictEqual(tags.at(-1), "RemoveFinalizer")
+  })
+})
+
+describe("the mark of a deletion that has begun", () => {
+  it("is written before anything is removed, and not for what never was there", () => {
+    assert.strictEqual(steps().taken[0]?._tag, "MarkBegun")
+    const nothing = { namespace: { _tag: "Missing" }, releaseRecorded: false, hasState: false } as const
+    const { taken } = steps({ ...nothing, hasRecord: false })
+    assert.isFalse(taken.some(({ _tag }) => _tag === "MarkBegun"))
+  })
+
+  it("lets a switch to Retain keep the data on the node alone: no successor builds on half a platform", () => {
+    const { tags } = steps({ policy: "Retain", begun: true })
+    assert.deepStrictEqual(tags, [...target, "DropState", "ForgetRecord", "RemoveFinalizer"])
   })
 })
