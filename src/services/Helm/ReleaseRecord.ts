@@ -3,7 +3,7 @@
 // Helm over gzipped JSON (Helm 3 and 4 alike; the oldest records are not gzipped).
 import { gunzipSync } from "node:zlib"
 import { Effect, Option, Schema } from "effect"
-import { parseAllDocuments } from "yaml"
+import { parseAllDocuments, type Tags } from "yaml"
 import type { KubeObject, ObjectMeta } from "../Kubernetes/Kubernetes.ts"
 import type { ReleaseObject, ReleaseRef, ReleaseState, ReleaseStatus } from "./Helm.ts"
 
@@ -26,7 +26,8 @@ export const recordSelector = (release: ReleaseRef) => `owner=helm,name=${releas
 export const recordName = (release: ReleaseRef, revision: number) =>
   `sh.helm.release.v1.${release.name}.v${revision}`
 
-interface Revision {
+/** One record of a release, by its labels. */
+export interface Revision {
   readonly revision: number
   readonly status: ReleaseStatus
 }
@@ -39,11 +40,13 @@ const revisionOf = (metadata: ObjectMeta): ReadonlyArray<Revision> => {
   return [{ revision: Number(version), status }]
 }
 
+/** What the metadata of a release's records shows, the newest revision first. */
+export const releaseRevisions = (records: ReadonlyArray<KubeObject>): ReadonlyArray<Revision> =>
+  records.flatMap(({ metadata }) => revisionOf(metadata)).toSorted((a, b) => b.revision - a.revision)
+
 /** The state that the metadata of a release's records shows; `None` when there are none. */
 export const releaseState = (records: ReadonlyArray<KubeObject>): Option.Option<ReleaseState> => {
-  const revisions = records
-    .flatMap(({ metadata }) => revisionOf(metadata))
-    .toSorted((a, b) => b.revision - a.revision)
+  const revisions = releaseRevisions(records)
   return Option.map(Option.fromNullishOr(revisions[0]), ({ revision, status }) => ({
     revision,
     status,
@@ -52,7 +55,9 @@ export const releaseState = (records: ReadonlyArray<KubeObject>): Option.Option<
 }
 
 const RecordSecret = Schema.Struct({ data: Schema.Struct({ release: Schema.String }) })
-const StoredRelease = Schema.fromJsonString(Schema.Struct({ manifest: Schema.String }))
+const StoredReleaseJson = Schema.fromJsonString(
+  Schema.Struct({ manifest: Schema.String, apply_method: Schema.optionalKey(Schema.String) }),
+)
 const Manifest = Schema.Struct({
   apiVersion: Schema.String,
   kind: Schema.String,
@@ -75,29 +80,54 @@ const unpack = (payload: string) =>
     catch: () => "its payload is not base64 of gzip",
   })
 
+/** YAML 1.1 as Helm's parser knows it: without numbers to the base of 60 and without times. */
+const helmTags = (tags: Tags): Tags =>
+  tags.filter(
+    (tag) => typeof tag === "string" || (tag.format !== "TIME" && tag.tag !== "tag:yaml.org,2002:timestamp"),
+  )
+
 /** The documents of a manifest, lists taken apart, empty ones left out. */
 const documentsOf = (manifest: string) =>
   Effect.try({
     try: () =>
-      parseAllDocuments(manifest).flatMap((document): ReadonlyArray<unknown> => {
-        if (document.errors.length > 0) throw new Error("not YAML")
-        const value: unknown = document.toJS()
-        if (value === null || value === undefined) return []
-        return Option.match(decodeList(value), { onNone: () => [value], onSome: (list) => list.items })
-      }),
+      // `0644` is an octal number and `yes` a boolean there, and of a key that is there twice the last one counts.
+      parseAllDocuments(manifest, { version: "1.1", uniqueKeys: false, customTags: helmTags }).flatMap(
+        (document): ReadonlyArray<unknown> => {
+          if (document.errors.length > 0) throw new Error("not YAML")
+          const value: unknown = document.toJS()
+          if (value === null || value === undefined) return []
+          return Option.match(decodeList(value), { onNone: () => [value], onSome: (list) => list.items })
+        },
+      ),
     catch: () => "its manifest is not YAML",
   })
 
-/** The objects that a record's manifest names. Fails with what is wrong with the record, without its content. */
-export const releaseObjects = Effect.fn("Helm.releaseObjects")(function* (record: KubeObject) {
+export interface StoredRelease {
+  /** The documents of its manifest: what Helm has applied, hooks left out. They may hold secrets. */
+  readonly documents: ReadonlyArray<unknown>
+  /** Whether Helm applied it on the server, which only Helm 4 does. */
+  readonly serverSide: boolean
+}
+
+/** What a record holds. Fails with what is wrong with the record, without its content. */
+export const storedRelease = Effect.fn("Helm.storedRelease")(function* (record: KubeObject) {
   const { data } = yield* Schema.decodeUnknownEffect(RecordSecret)(record).pipe(
     Effect.mapError(() => "it has no key release"),
   )
   const text = yield* unpack(data.release)
-  const { manifest } = yield* Schema.decodeEffect(StoredRelease)(text).pipe(
+  const { manifest, apply_method } = yield* Schema.decodeEffect(StoredReleaseJson)(text).pipe(
     Effect.mapError(() => "its payload is not a release"),
   )
-  const documents = yield* documentsOf(manifest)
+  const stored: StoredRelease = {
+    documents: yield* documentsOf(manifest),
+    serverSide: apply_method === "ssa",
+  }
+  return stored
+})
+
+/** The objects that a record's manifest names. Fails with what is wrong with the record, without its content. */
+export const releaseObjects = Effect.fn("Helm.releaseObjects")(function* (record: KubeObject) {
+  const { documents } = yield* storedRelease(record)
   return yield* Effect.forEach(documents, (document) =>
     Schema.decodeUnknownEffect(Manifest)(document).pipe(
       Effect.mapBoth({

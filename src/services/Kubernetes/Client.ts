@@ -91,9 +91,9 @@ export const makeClient = (http: Http): KubernetesClient => {
     apply: Effect.fn(
       "k8s.apply",
       client,
-    )(function* (kind, manifest) {
+    )(function* (kind, manifest, options) {
       yield* describeSpan(kind, manifest.metadata)
-      return yield* one(kind, Requests.applyRequest(kind, manifest)).pipe(
+      return yield* one(kind, Requests.applyRequest(kind, manifest, options?.dryRun === true)).pipe(
         Effect.mapError(asUidConflict),
         toKubeError,
       )

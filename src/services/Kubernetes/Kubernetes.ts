@@ -117,8 +117,15 @@ export interface KubernetesClient {
   ) => Effect.Effect<ReadonlyArray<KubeObject>, KubeError>
   /** POST: fails with reason `AlreadyExists` when there is one. */
   readonly create: (kind: ResourceKind, manifest: KubeManifest) => Effect.Effect<KubeObject, KubeError>
-  /** Server-side apply with the operator's field manager, taking over conflicting fields. */
-  readonly apply: (kind: ResourceKind, manifest: KubeManifest) => Effect.Effect<KubeObject, KubeError>
+  /**
+   * Server-side apply with the operator's field manager, taking over conflicting fields. A dry run gives what would
+   * become of the object, and writes nothing.
+   */
+  readonly apply: (
+    kind: ResourceKind,
+    manifest: KubeManifest,
+    options?: { readonly dryRun?: boolean },
+  ) => Effect.Effect<KubeObject, KubeError>
   readonly patch: (
     kind: ResourceKind,
     ref: ObjectRef,

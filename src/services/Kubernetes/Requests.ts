@@ -93,9 +93,13 @@ export const createRequest = (kind: ResourceKind, manifest: KubeManifest): HttpR
   secret: isSecret(kind),
 })
 
-export const applyRequest = (kind: ResourceKind, manifest: KubeManifest): HttpRequest => ({
+export const applyRequest = (kind: ResourceKind, manifest: KubeManifest, dryRun: boolean): HttpRequest => ({
   method: "PATCH",
-  path: withQuery(objectPath(kind, refOf(manifest)), { fieldManager: FIELD_MANAGER, force: true }),
+  path: withQuery(objectPath(kind, refOf(manifest)), {
+    fieldManager: FIELD_MANAGER,
+    force: true,
+    dryRun: dryRun ? "All" : undefined,
+  }),
   // Every JSON text is a YAML text.
   contentType: "application/apply-patch+yaml",
   body: manifest,

@@ -1,21 +1,24 @@
-// The Helm releases that the program has made inside the target, after an operation that was cut off. A record
-// left pending by its dead writer blocks every later `up` for good ("cannot re-use a name", "another operation
-// is in progress": contracts, seen), and the engine does not look at records. The only writer is known to be
-// dead when this runs.
-import { Data, Effect, Option, Schema } from "effect"
+// The Helm releases that the program has made inside the target, where the engine does not look. A record that a
+// dead writer left pending blocks every later `up` for good ("cannot re-use a name", "another operation is in
+// progress": contracts, seen), and objects that were deleted or edited stay so. The only other writer is known to
+// be dead when this runs.
+import { Data, Effect, Option } from "effect"
+import { recordName, recordSelector, releaseRevisions, storedRelease } from "../Helm/ReleaseRecord.ts"
+import { Secret } from "../Kubernetes/Kinds.ts"
+import type { KubeError, KubernetesClient } from "../Kubernetes/Kubernetes.ts"
 import { runChild } from "../Process/Child.ts"
 import { baseEnvironment } from "./Environment.ts"
 import { tail } from "./Messages.ts"
 import type { PulumiOptions } from "./Options.ts"
+import { redaction } from "./Redact.ts"
+import { type Drift, findDrift, secretValues } from "./ReleaseDrift.ts"
 import type { InnerRelease } from "./StateFile.ts"
 import type { Workspace } from "./Workspace.ts"
 
 export class InnerReleaseError extends Data.TaggedError("InnerReleaseError")<{ readonly message: string }> {}
 
-/** One line of `helm history -o json` (helm 4.3.1). */
-const History = Schema.Array(Schema.Struct({ revision: Schema.Finite, status: Schema.String }))
-export type History = typeof History.Type
-const decodeHistory = Schema.decodeUnknownEffect(Schema.fromJsonString(History))
+/** The records of a release, in any order. */
+export type History = ReadonlyArray<{ readonly revision: number; readonly status: string }>
 
 export type Repair =
   | { readonly _tag: "Nothing" }
@@ -43,42 +46,144 @@ export const repairOf = (history: History, recorded: boolean): Repair => {
   }
 }
 
-/** Sets each of these releases right; gives a sentence for each that needed it. */
-export const repairReleases = Effect.fn("InnerReleases.repair")(function* (
-  releases: ReadonlyArray<InnerRelease>,
-  workspace: Workspace,
-  options: PulumiOptions,
+/** What there is to reach the target with. */
+export interface Tools {
+  readonly client: KubernetesClient
+  readonly workspace: Workspace
+  readonly options: PulumiOptions
+}
+
+const helm = Effect.fnUntraced(function* (
+  { workspace, options }: Tools,
+  release: InnerRelease,
+  args: ReadonlyArray<string>,
+  redact: (text: string) => string = (text) => text,
 ) {
-  const helm = Effect.fnUntraced(function* (release: InnerRelease, args: ReadonlyArray<string>) {
-    return yield* runChild({
-      command: options.helmPath,
-      args: [...args, "--namespace", release.namespace, "--kubeconfig", workspace.kubeconfig],
-      env: { ...baseEnvironment(process.env, workspace.home), HELM_DRIVER: "secret" },
-      grace: "8 seconds",
-    }).pipe(Effect.mapError((error) => new InnerReleaseError({ message: error.message })))
-  })
-  const done: Array<string> = []
-  for (const release of releases) {
-    const shown = yield* helm(release, ["history", release.name, "--output", "json"])
-    if (!Option.contains(shown.exitCode, 0)) {
-      if (/release: not found/.test(shown.stderr)) continue
-      return yield* new InnerReleaseError({ message: tail(shown.stderr) })
-    }
-    const history = yield* decodeHistory(shown.stdout).pipe(
-      Effect.mapError((error) => new InnerReleaseError({ message: `helm history: ${error.message}` })),
-    )
-    const repair = repairOf(history, release.recorded)
-    if (repair._tag === "Nothing") continue
-    const args =
-      repair._tag === "Uninstall"
-        ? ["uninstall", release.name, "--ignore-not-found", "--wait"]
-        : ["rollback", release.name, String(repair.revision)]
-    const result = yield* helm(release, args)
-    if (!Option.contains(result.exitCode, 0)) {
-      return yield* new InnerReleaseError({ message: tail(result.stderr) })
-    }
-    const what = repair._tag === "Uninstall" ? "uninstalled" : `rolled back to revision ${repair.revision}`
-    done.push(`Helm release ${release.name} inside the instance was left half-way and has been ${what}.`)
+  const { exitCode, stderr } = yield* runChild({
+    command: options.helmPath,
+    args: [...args, "--namespace", release.namespace, "--kubeconfig", workspace.kubeconfig],
+    env: { ...baseEnvironment(process.env, workspace.home), HELM_DRIVER: "secret" },
+    // A signal ends it at once and leaves its record pending. What it does here is done in a moment.
+    grace: "10 seconds",
+    ask: () => Effect.void,
+  }).pipe(Effect.mapError((error) => new InnerReleaseError({ message: error.message })))
+  if (!Option.contains(exitCode, 0)) {
+    const words = tail(redact(stderr))
+    return yield* new InnerReleaseError({ message: `helm ${args[0]} of release ${release.name}: ${words}` })
   }
-  return done
+})
+
+const historyOf = (client: KubernetesClient, release: InnerRelease) =>
+  client
+    .list(Secret, {
+      namespace: release.namespace,
+      labelSelector: recordSelector(release),
+      metadataOnly: true,
+    })
+    .pipe(Effect.map(releaseRevisions))
+
+/** Sets a record right that is in the engine's way; gives a sentence about it. */
+const unblock = Effect.fn("InnerReleases.unblock")(function* (
+  release: InnerRelease,
+  repair: Exclude<Repair, { readonly _tag: "Nothing" }>,
+  tools: Tools,
+) {
+  const rollback = repair._tag === "Rollback"
+  yield* helm(
+    tools,
+    release,
+    rollback
+      ? ["rollback", release.name, String(repair.revision)]
+      : ["uninstall", release.name, "--ignore-not-found", "--wait"],
+  )
+  const what = rollback ? `rolled back to revision ${repair.revision}` : "uninstalled"
+  return `Helm release ${release.name} inside the instance was left half-way and has been ${what}.`
+})
+
+/** How many objects a sentence names: an Event holds 1,024 bytes. */
+const named = 6
+
+const listed = (drifts: ReadonlyArray<Drift>): string => {
+  const names = drifts.slice(0, named).map(({ object, how }) => `${object} (${how})`)
+  return names.join(", ") + (drifts.length > named ? ` and ${drifts.length - named} more` : "")
+}
+
+/** Applies the deployed manifest again where an object of it is missing or edited; says what that has put back. */
+const reapply = Effect.fn("InnerReleases.reapply")(function* (
+  release: InnerRelease,
+  revision: number,
+  tools: Tools,
+) {
+  const { client } = tools
+  const record = yield* client.get(Secret, {
+    namespace: release.namespace,
+    name: recordName(release, revision),
+  })
+  if (Option.isNone(record)) return Option.none<string>()
+  const { documents, serverSide } = yield* storedRelease(record.value).pipe(
+    Effect.mapError(
+      (problem) =>
+        new InnerReleaseError({
+          message: `The record of Helm release ${release.name} inside the instance cannot be read: ${problem}`,
+        }),
+    ),
+  )
+  const drifts = yield* findDrift(client, documents, release.namespace)
+  if (drifts.length === 0) return Option.none<string>()
+  yield* helm(
+    tools,
+    release,
+    ["rollback", release.name, String(revision), ...(serverSide ? ["--force-conflicts"] : [])],
+    redaction(secretValues(documents)),
+  )
+  // Whoever edits an object again and again is not overcome by this, and nothing is claimed of it.
+  const left = yield* findDrift(client, documents, release.namespace)
+  const remaining = new Set(left.map(({ object }) => object))
+  if (left.length > 0) {
+    yield* Effect.logWarning("objects of a Helm release inside the instance are edited again").pipe(
+      Effect.annotateLogs({ release: release.name, objects: listed(left) }),
+    )
+  }
+  const restored = drifts.filter(({ object }) => !remaining.has(object))
+  return restored.length === 0
+    ? Option.none<string>()
+    : Option.some(
+        `Helm release ${release.name} inside the instance was applied again, which put back ${listed(restored)}.`,
+      )
+})
+
+/**
+ * Looks at each of these releases: sets right what stands in the engine's way, and applies the manifest of a
+ * deployed one again where an object of it is missing or edited. `tell` hears a sentence about each thing done.
+ *
+ * `pass`: before the engine an apply that does not succeed is left for the pass after it, because it may need what
+ * only the engine puts back (a definition, a webhook's Service). `recover`: whether the operation before was cut off;
+ * otherwise the engine itself upgrades a failed release.
+ */
+export const restoreReleases = Effect.fn("InnerReleases.restore")(function* (
+  releases: ReadonlyArray<InnerRelease>,
+  tools: Tools,
+  pass: { readonly when: "before engine" | "after engine"; readonly recover: boolean },
+  tell: (sentence: string) => Effect.Effect<void>,
+) {
+  const waits = (error: InnerReleaseError | KubeError) =>
+    pass.when === "before engine" && !(error._tag === "KubeError" && error.code === 0)
+  for (const release of releases) {
+    const history = yield* historyOf(tools.client, release)
+    const newest = history[0]
+    const repair = repairOf(history, release.recorded)
+    if (repair._tag !== "Nothing" && (pass.recover || newest?.status !== "failed")) {
+      yield* Effect.flatMap(unblock(release, repair, tools), tell)
+    } else if (newest?.status === "deployed") {
+      const sentence = yield* reapply(release, newest.revision, tools).pipe(
+        Effect.catchIf(waits, (error) =>
+          Effect.logWarning("Helm release inside the instance cannot be applied again yet").pipe(
+            Effect.annotateLogs({ release: release.name, error: error.message }),
+            Effect.as(Option.none<string>()),
+          ),
+        ),
+      )
+      if (Option.isSome(sentence)) yield* tell(sentence.value)
+    }
+  }
 })

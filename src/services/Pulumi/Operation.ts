@@ -5,11 +5,12 @@
 import path from "node:path"
 import { DateTime, Duration, Effect, FileSystem, Option, Redacted } from "effect"
 import { HttpTraceContext } from "effect/http"
+import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
 import { type InstancePaths, type OperationMarker, StateStore } from "../StateStore/StateStore.ts"
 import { mendBackend, pruneHistory } from "./Backend.ts"
 import { engineEnvironment } from "./Environment.ts"
 import { awaitedNames, type Followed, follow, makeFollowed } from "./Follow.ts"
-import { repairReleases } from "./InnerReleases.ts"
+import { restoreReleases } from "./InnerReleases.ts"
 import { backendUrl, exportFile, projectName, stackName, wrapperConfig } from "./Layout.ts"
 import { settle } from "./Locks.ts"
 import { failureMessage, tail } from "./Messages.ts"
@@ -25,7 +26,7 @@ import {
 } from "./Pulumi.ts"
 import { kubeconfigSecrets, redaction } from "./Redact.ts"
 import { startRunner } from "./Runner.ts"
-import { readState } from "./StateFile.ts"
+import { type InnerRelease, readState, type StateSummary } from "./StateFile.ts"
 import { makeWorkspace, type Workspace } from "./Workspace.ts"
 
 type OnProgress = (progress: OperationProgress) => Effect.Effect<void>
@@ -82,6 +83,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   options: PulumiOptions,
 ) {
   const store = yield* StateStore
+  const kubernetes = yield* Kubernetes
   const { key, version } = request
   const followed = makeFollowed()
   const begin = (step: string) => {
@@ -145,59 +147,83 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     ),
     Effect.mapError(unwritable),
   )
-  const engine = Effect.gen(function* () {
-    const state = yield* readState(paths).pipe(
-      Effect.mapError(
-        failedBy("The state file is damaged; put back its .bak file or the newest checkpoint of the history"),
-      ),
-    )
+  const currentState = readState(paths).pipe(
+    Effect.mapError(
+      failedBy("The state file is damaged; put back its .bak file or the newest checkpoint of the history"),
+    ),
+  )
+  const restore = Effect.fnUntraced(
+    function* (
+      releases: ReadonlyArray<InnerRelease>,
+      when: "before engine" | "after engine",
+      recover: boolean,
+    ) {
+      if (releases.length === 0) return
+      yield* begin("restore releases")
+      const client = yield* kubernetes.connect(request.kubeconfig)
+      yield* restoreReleases(releases, { client, workspace, options }, { when, recover }, (notice) =>
+        onProgress({ step: followed.step, notice }),
+      )
+    },
+    Effect.scoped,
+    Effect.mapError((error) =>
+      failed(failureMessage({ step: followed.step, version, words: error.message, redact })),
+    ),
+  )
+  const engine = Effect.fnUntraced(
+    function* (state: Option.Option<StateSummary>, recover: boolean) {
+      yield* begin("start engine")
+      const traceparent = HttpTraceContext.toHeaders(yield* Effect.orDie(Effect.currentSpan)).traceparent
+      const env = engineEnvironment({
+        from: process.env,
+        home: workspace.home,
+        pulumiHome: workspace.pulumiHome,
+        pulumiDirectory: path.dirname(options.pulumiPath),
+        backendUrl: backendUrl(paths),
+        passphraseFile: path.resolve(options.passphraseFile),
+        incarnation: options.identity.incarnation,
+        ...(traceparent === undefined ? {} : { traceparent }),
+        ...(options.tracesEndpoint === undefined ? {} : { tracesEndpoint: options.tracesEndpoint }),
+      })
+      // A stack without a state has nothing that could be refreshed, and nothing to recover.
+      const asked = runRequest(request, paths, workspace, recover)
+      const runner = yield* startRunner(
+        Option.isSome(state) ? asked : { ...asked, refresh: false },
+        env,
+        options,
+      ).pipe(Effect.mapError(failedBy("The runner cannot be started; look at the operator's image")))
+      yield* store
+        .writeOperation(key, {
+          ...written,
+          holder: {
+            ...written.holder,
+            pid: runner.pid,
+            ...(runner.startTime === undefined ? {} : { startTime: runner.startTime }),
+          },
+        })
+        .pipe(Effect.mapError(unwritable))
+      return yield* follow(runner.events, followed, options.hang ?? "5 minutes", onProgress)
+    },
+    Effect.withSpan("pulumi.engine"),
+    Effect.scoped,
+  )
+
+  const whole = Effect.gen(function* () {
+    const state = yield* currentState
     const recover =
       settled.interrupted || Option.exists(state, ({ pendingOperations }) => pendingOperations > 0)
-    if (recover && Option.isSome(state) && state.value.releases.length > 0) {
-      yield* begin("recover releases")
-      const repaired = yield* repairReleases(state.value.releases, workspace, options).pipe(
-        Effect.mapError((error) =>
-          failed(failureMessage({ step: followed.step, version, words: error.message, redact })),
-        ),
-      )
-      yield* Effect.forEach(repaired, (notice) => onProgress({ step: followed.step, notice }), {
-        discard: true,
-      })
+    const restoring = request.refresh || recover
+    // Before the engine, because it waits for pods that wait for what a release has lost.
+    if (restoring && Option.isSome(state)) yield* restore(state.value.releases, "before engine", recover)
+    const ending = yield* engine(state, recover)
+    // And after it: a release may have needed what the engine has put back, and an owner's garbage is collected slowly.
+    if (restoring && ending._tag === "Succeeded") {
+      const after = yield* currentState
+      if (Option.isSome(after)) yield* restore(after.value.releases, "after engine", false)
     }
-    yield* begin("start engine")
-    const traceparent = HttpTraceContext.toHeaders(yield* Effect.orDie(Effect.currentSpan)).traceparent
-    const env = engineEnvironment({
-      from: process.env,
-      home: workspace.home,
-      pulumiHome: workspace.pulumiHome,
-      pulumiDirectory: path.dirname(options.pulumiPath),
-      backendUrl: backendUrl(paths),
-      passphraseFile: path.resolve(options.passphraseFile),
-      incarnation: options.identity.incarnation,
-      ...(traceparent === undefined ? {} : { traceparent }),
-      ...(options.tracesEndpoint === undefined ? {} : { tracesEndpoint: options.tracesEndpoint }),
-    })
-    // A stack without a state has nothing that could be refreshed, and nothing to recover.
-    const asked = runRequest(request, paths, workspace, recover)
-    const runner = yield* startRunner(
-      Option.isSome(state) ? asked : { ...asked, refresh: false },
-      env,
-      options,
-    ).pipe(Effect.mapError(failedBy("The runner cannot be started; look at the operator's image")))
-    yield* store
-      .writeOperation(key, {
-        ...written,
-        holder: {
-          ...written.holder,
-          pid: runner.pid,
-          ...(runner.startTime === undefined ? {} : { startTime: runner.startTime }),
-        },
-      })
-      .pipe(Effect.mapError(unwritable))
-    return yield* follow(runner.events, followed, options.hang ?? "5 minutes", onProgress)
-  }).pipe(Effect.withSpan("pulumi.engine"), Effect.scoped)
-
-  const ending = yield* engine.pipe(
+    return ending
+  })
+  const ending = yield* whole.pipe(
     Effect.timeoutOrElse({
       duration: request.timeout,
       orElse: () => Effect.fail(failed(timeoutMessage(request, followed), "Cancelled")),

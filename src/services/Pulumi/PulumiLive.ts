@@ -3,6 +3,7 @@
 import { Context, Deferred, Effect, FileSystem, Layer } from "effect"
 import { ChildProcessSpawner } from "effect/process"
 import { formatKey } from "../../schema/InstanceKey.ts"
+import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
 import { StateStore } from "../StateStore/StateStore.ts"
 import { runOperation } from "./Operation.ts"
 import type { PulumiOptions } from "./Options.ts"
@@ -13,8 +14,9 @@ import { type PlatformPackage, Pulumi, PulumiError } from "./Pulumi.ts"
 const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
   const store = yield* StateStore
   const fs = yield* FileSystem.FileSystem
-  // These three alone: the layer's whole context would bring its span along, and move every operation's trace there.
+  // These alone: the layer's whole context would bring its span along, and move every operation's trace there.
   const context = Context.make(StateStore, store).pipe(
+    Context.add(Kubernetes, yield* Kubernetes),
     Context.add(FileSystem.FileSystem, fs),
     Context.add(ChildProcessSpawner.ChildProcessSpawner, yield* ChildProcessSpawner.ChildProcessSpawner),
   )
@@ -73,6 +75,6 @@ const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
 })
 
 export const PulumiLive = {
-  /** Needs the state directory, the file system and child processes (`NodeServices.layer`). */
+  /** Needs the state directory, `Kubernetes` for its `connect`, the file system and child processes (`NodeServices.layer`). */
   layer: (options: PulumiOptions) => Layer.effect(Pulumi, make(options)),
 }

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { releaseObjects, releaseState } from "../../../src/services/Helm/ReleaseRecord.ts"
+import { releaseObjects, releaseState, storedRelease } from "../../../src/services/Helm/ReleaseRecord.ts"
 import type { KubeObject } from "../../../src/services/Kubernetes/Kubernetes.ts"
 
 const secret = (name: string, more: Readonly<Record<string, unknown>>): KubeObject => ({
@@ -123,4 +123,26 @@ describe("the objects of a release", () => {
       }),
     )
   }
+})
+
+describe("what a record holds", () => {
+  const stored = (release: object) =>
+    storedRelease(
+      payload({ manifest: "spec: {mode: 0644, on: yes, at: 22:30, day: 2026-01-02}\n", ...release }),
+    )
+
+  it.effect("is read as Helm reads it", () =>
+    Effect.gen(function* () {
+      const { documents } = yield* stored({})
+      assert.deepStrictEqual(documents, [{ spec: { mode: 420, true: true, at: "22:30", day: "2026-01-02" } }])
+    }),
+  )
+
+  it.effect("says whether Helm applied it on the server", () =>
+    Effect.gen(function* () {
+      assert.isTrue((yield* stored({ apply_method: "ssa" })).serverSide)
+      assert.isFalse((yield* stored({ apply_method: "csa" })).serverSide)
+      assert.isFalse((yield* stored({})).serverSide)
+    }),
+  )
 })

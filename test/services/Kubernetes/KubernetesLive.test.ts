@@ -67,6 +67,19 @@ describe("requests", () => {
     }),
   )
 
+  it.effect("say of a dry run that it is one, to the server", () =>
+    Effect.gen(function* () {
+      const { api, kubernetes } = yield* connected()
+      api.answer(FakeApi.json(object))
+      yield* kubernetes.apply(Kinds.ConfigMap, manifest, { dryRun: true })
+      yield* kubernetes.apply(Kinds.ConfigMap, manifest, { dryRun: false })
+      assert.deepStrictEqual(
+        api.requests.map(({ url }) => url.searchParams.getAll("dryRun")),
+        [["All"], []],
+      )
+    }),
+  )
+
   it.effect("patch as JSON Patch or merge patch, the status too", () =>
     Effect.gen(function* () {
       const { api, kubernetes } = yield* connected()

@@ -10,7 +10,7 @@ import { type OperationProgress, type OperationRequest, Pulumi } from "../../../
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
 import { programPath } from "./apiServer.ts"
-import { optionsIn, repository, temporary } from "./harness.ts"
+import { optionsIn, repository, targets, temporary } from "./harness.ts"
 
 const pulumiPath = programPath("pulumi")
 
@@ -60,7 +60,7 @@ const scene = Effect.fnUntraced(function* (program: string, own: Partial<PulumiO
     timeout: Duration.minutes(2),
   }
   const layer = PulumiLive.layer(optionsIn(root, { pulumiPath: pulumiPath ?? "", ...own })).pipe(
-    Layer.provide(Layer.orDie(StateStoreLive.layer({ stateDir: `${root}/state` }))),
+    Layer.provide([Layer.orDie(StateStoreLive.layer({ stateDir: `${root}/state` })), targets]),
   )
   const runWith = (
     own: Partial<OperationRequest>,

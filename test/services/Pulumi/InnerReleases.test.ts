@@ -1,9 +1,13 @@
-// What becomes of Helm releases inside the target after an operation was cut off. The real helm does it in the
+// What is done about the Helm releases inside the target. The real helm does it in Install.test.ts and in the
 // end-to-end tests; here a script stands in for it and writes down how it was called.
+import { existsSync, readFileSync } from "node:fs"
+import { gzipSync } from "node:zlib"
 import { NodeServices } from "@effect/platform-node"
 import { assert, it, layer } from "@effect/vitest"
-import { Effect, FileSystem } from "effect"
-import { repairOf, repairReleases } from "../../../src/services/Pulumi/InnerReleases.ts"
+import { Effect, FileSystem, Option } from "effect"
+import type { KubeManifest } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { repairOf, restoreReleases } from "../../../src/services/Pulumi/InnerReleases.ts"
+import { makeTarget, refused, stored } from "./fakeTarget.ts"
 import { optionsIn, temporary } from "./harness.ts"
 
 const history = (...statuses: ReadonlyArray<string>) =>
@@ -29,38 +33,194 @@ it("what is done follows from the newest record", () => {
   }
 })
 
+const token: KubeManifest = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: "token", namespace: "wasmcloud" },
+  stringData: { token: "planted-token" },
+}
+const settings: KubeManifest = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "settings", namespace: "wasmcloud" },
+  data: { level: "info" },
+}
+
+/** A record of a release as Helm keeps it; its manifest is of these objects. */
+const record = (
+  release: string,
+  revision: number,
+  status: string,
+  objects: ReadonlyArray<KubeManifest> = [],
+  method?: string,
+) => {
+  const manifest = objects.map((object) => `---\n${JSON.stringify(object)}\n`).join("")
+  const payload = gzipSync(JSON.stringify({ manifest, apply_method: method }))
+  return stored({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      name: `sh.helm.release.v1.${release}.v${revision}`,
+      namespace: "wasmcloud",
+      labels: { owner: "helm", name: release, version: String(revision), status },
+    },
+    data: { release: Buffer.from(payload.toString("base64")).toString("base64") },
+  })
+}
+
+const release = (name: string) => ({ name, namespace: "wasmcloud", recorded: true })
+
+/** A helm that writes down its calls; a rollback puts everything back, or fails with `words`. */
+const scene = Effect.fnUntraced(function* (words = "") {
+  const fs = yield* FileSystem.FileSystem
+  const root = yield* temporary
+  const helmPath = `${root}/helm`
+  const rollback = words === "" ? `touch ${root}/rolled-back` : `echo "${words}" >&2; exit 1`
+  yield* fs.writeFileString(
+    helmPath,
+    `#!/bin/sh\necho "$@" >> ${root}/calls\ncase "$1" in rollback) ${rollback} ;; esac\n`,
+    { mode: 0o700 },
+  )
+  const told: Array<string> = []
+  const restore = (
+    client: ReturnType<typeof makeTarget>,
+    names: ReadonlyArray<string>,
+    pass: Parameters<typeof restoreReleases>[2],
+  ) =>
+    restoreReleases(
+      names.map(release),
+      {
+        client,
+        workspace: { kubeconfig: "/memory/kubeconfig", home: root, pulumiHome: root },
+        options: optionsIn(root, { helmPath }),
+      },
+      pass,
+      (sentence) => Effect.sync(() => told.push(sentence)),
+    )
+  return {
+    restore,
+    told,
+    rolledBack: () => existsSync(`${root}/rolled-back`),
+    calls: () =>
+      existsSync(`${root}/calls`) ? readFileSync(`${root}/calls`, "utf8").trim().split("\n") : [],
+  }
+})
+
+const before = { when: "before engine", recover: false } as const
+const after = { when: "after engine", recover: false } as const
+const end = "--namespace wasmcloud --kubeconfig /memory/kubeconfig"
+
 layer(NodeServices.layer, { excludeTestServices: true })("inner releases", (it) => {
+  it.effect("left pending are set right with the instance's own kubeconfig, and none without a record", () =>
+    Effect.gen(function* () {
+      const { restore, told, calls } = yield* scene()
+      const target = makeTarget(() => [
+        record("stuck", 1, "deployed"),
+        record("stuck", 2, "pending-upgrade"),
+        record("fine", 1, "deployed"),
+      ])
+      yield* restore(target, ["stuck", "fine", "none"], { when: "before engine", recover: true })
+      assert.deepStrictEqual(calls(), [`rollback stuck 1 ${end}`])
+      assert.deepStrictEqual(told, [
+        "Helm release stuck inside the instance was left half-way and has been rolled back to revision 1.",
+      ])
+    }),
+  )
+
+  it.effect("that failed are the engine's to upgrade, unless the operation was cut off", () =>
+    Effect.gen(function* () {
+      const { restore, calls } = yield* scene()
+      const target = makeTarget(() => [record("one", 1, "superseded"), record("one", 2, "failed")])
+      yield* restore(target, ["one"], before)
+      assert.deepStrictEqual(calls(), [])
+      yield* restore(target, ["one"], { ...before, recover: true })
+      assert.deepStrictEqual(calls(), [`rollback one 1 ${end}`])
+    }),
+  )
+
+  it.effect("with everything in place are left alone: helm does not run, and nothing is told", () =>
+    Effect.gen(function* () {
+      const { restore, told, calls } = yield* scene()
+      const target = makeTarget(() => [
+        record("one", 1, "superseded", [token]),
+        record("one", 2, "deployed", [settings]),
+        stored(settings),
+      ])
+      yield* restore(target, ["one"], before)
+      yield* restore(target, ["one"], after)
+      assert.deepStrictEqual([calls(), told], [[], []])
+    }),
+  )
+
   it.effect(
-    "each is set right with the instance's own kubeconfig, and none without a record is touched",
+    "with objects missing and edited are applied again once, and it is told which were put back",
     () =>
       Effect.gen(function* () {
-        const fs = yield* FileSystem.FileSystem
-        const root = yield* temporary
-        const helmPath = `${root}/helm`
-        yield* fs.writeFileString(
-          helmPath,
-          `#!/bin/sh
-echo "$@" >> ${root}/calls
-case "$1 $2" in
-  "history stuck") echo '[{"revision":1,"status":"deployed"},{"revision":2,"status":"pending-upgrade"}]' ;;
-  "history fine") echo '[{"revision":1,"status":"deployed"}]' ;;
-  history*) echo "Error: release: not found" >&2; exit 1 ;;
-esac
-`,
-          { mode: 0o700 },
-        )
-        const release = (name: string) => ({ name, namespace: "wasmcloud", recorded: true })
-        const done = yield* repairReleases(
-          ["stuck", "fine", "none"].map(release),
-          { kubeconfig: "/memory/kubeconfig", home: root, pulumiHome: root },
-          optionsIn(root, { helmPath }),
-        )
-        assert.strictEqual(done.length, 1)
-        const calls = (yield* fs.readFileString(`${root}/calls`)).trim().split("\n")
-        assert.deepStrictEqual(
-          calls.filter((call) => !call.startsWith("history")),
-          ["rollback stuck 1 --namespace wasmcloud --kubeconfig /memory/kubeconfig"],
-        )
+        const { restore, told, calls, rolledBack } = yield* scene()
+        const edited = stored({ ...settings, data: { level: "debug" } })
+        const target = makeTarget(() => [
+          record("one", 3, "deployed", [token, settings]),
+          ...(rolledBack() ? [stored(token), stored(settings)] : [edited]),
+        ])
+        yield* restore(target, ["one"], before)
+        yield* restore(target, ["one"], after)
+        assert.deepStrictEqual(calls(), [`rollback one 3 ${end}`])
+        assert.deepStrictEqual(told, [
+          "Helm release one inside the instance was applied again, which put back Secret wasmcloud/token (missing), " +
+            "ConfigMap wasmcloud/settings (edited).",
+        ])
       }),
+  )
+
+  it.effect("claim nothing of an object that is edited again at once", () =>
+    Effect.gen(function* () {
+      const { restore, told, rolledBack } = yield* scene()
+      const target = makeTarget(() => [
+        record("one", 1, "deployed", [token, settings]),
+        stored({ ...settings, data: { level: "debug" } }),
+        ...(rolledBack() ? [stored(token)] : []),
+      ])
+      yield* restore(target, ["one"], before)
+      assert.deepStrictEqual(told, [
+        "Helm release one inside the instance was applied again, which put back Secret wasmcloud/token (missing).",
+      ])
+    }),
+  )
+
+  it.effect("that were applied on the server are taken back from whoever edits them", () =>
+    Effect.gen(function* () {
+      const { restore, calls } = yield* scene()
+      yield* restore(
+        makeTarget(() => [record("one", 1, "deployed", [settings], "ssa")]),
+        ["one"],
+        before,
+      )
+      assert.deepStrictEqual(calls(), [`rollback one 1 --force-conflicts ${end}`])
+    }),
+  )
+
+  it.effect(
+    "that cannot be applied again wait for the engine, and fail the operation after it, without secrets",
+    () =>
+      Effect.gen(function* () {
+        const { restore, told } = yield* scene("no such thing: planted-token")
+        const target = makeTarget(() => [record("one", 1, "deployed", [token])])
+        yield* restore(target, ["one"], before)
+        assert.deepStrictEqual(told, [])
+        const error = yield* Effect.flip(restore(target, ["one"], after))
+        assert.strictEqual(error.message, "helm rollback of release one: no such thing: [redacted]")
+      }),
+  )
+
+  it.effect("of a target that does not answer stop the operation before the engine", () =>
+    Effect.gen(function* () {
+      const { restore, calls } = yield* scene()
+      const target = makeTarget(
+        () => [record("one", 1, "deployed", [settings]), stored(settings)],
+        () => Option.some(refused(0, "Transport")),
+      )
+      assert.strictEqual((yield* Effect.flip(restore(target, ["one"], before)))._tag, "KubeError")
+      assert.deepStrictEqual(calls(), [])
+    }),
   )
 })

@@ -10,7 +10,7 @@ import { type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulu
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
 import { programPath, startApiServer } from "./apiServer.ts"
-import { optionsIn, repository, temporary } from "./harness.ts"
+import { optionsIn, repository, targets, temporary } from "./harness.ts"
 import { makeRegistry, type PackageSource } from "./registry.ts"
 
 const needed = ["pulumi", "pulumi-resource-kubernetes", "kube-apiserver", "etcd", "kubectl", "helm"]
@@ -51,7 +51,7 @@ const scene = Effect.gen(function* () {
         npmrc: `${root}/npmrc`,
         grace: "60 seconds",
       }),
-    ).pipe(Layer.provide(Layer.orDie(StateStoreLive.layer({ stateDir: `${root}/state` })))),
+    ).pipe(Layer.provide([Layer.orDie(StateStoreLive.layer({ stateDir: `${root}/state` })), targets])),
   )
   const platform = yield* Pulumi.use((pulumi) => pulumi.fetch("6.0.22")).pipe(Effect.provideContext(context))
   const request: OperationRequest = {
@@ -151,6 +151,75 @@ describe.skipIf(missing.length > 0)("an install of the stand-in package", () => 
         )
         assert.strictEqual(port, "80")
         assert.include(steps, "export state")
+      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
+    300_000,
+  )
+
+  it.live(
+    "puts back what of the platform's Helm release was deleted or edited by hand, and otherwise leaves it alone",
+    () =>
+      Effect.gen(function* () {
+        const { api, run, request, steps } = yield* scene
+        const kubectl = (...args: ReadonlyArray<string>) => api.kubectl("-n", "wasmcloud", ...args)
+        const records = kubectl("get", "secret", "-l", "owner=helm,name=wasmcloud", "-o", "name")
+        const notices = () => steps.filter((step) => step.startsWith("Helm release"))
+        const token = kubectl("get", "secret", "wasmcloud-hosts", "-o", "jsonpath={.data.token}")
+        const deployment = kubectl("get", "deployment", "wasmcloud-hosts", "-o", "jsonpath={.spec}")
+        const repair = { kind: "RepairDue", refresh: true }
+        const { changes } = yield* run()
+        const same = { same: changes.create ?? 0 }
+        const before = { token: yield* token, deployment: yield* deployment, records: yield* records }
+
+        assert.deepStrictEqual((yield* run(repair)).changes, same)
+        assert.include(steps, "restore releases")
+        assert.deepStrictEqual(notices(), [])
+        assert.strictEqual(yield* records, before.records)
+
+        yield* kubectl("delete", "secret", "wasmcloud-hosts")
+        const edit =
+          '[{"op":"replace","path":"/spec/replicas","value":3},' +
+          '{"op":"add","path":"/spec/template/spec/containers/0/command/-","value":"--insecure"},' +
+          '{"op":"remove","path":"/spec/template/spec/containers/0/env"}]'
+        yield* kubectl("patch", "deployment", "wasmcloud-hosts", "--type=json", "-p", edit)
+        assert.notStrictEqual(yield* deployment, before.deployment)
+        assert.deepStrictEqual((yield* run(repair)).changes, same)
+        assert.deepStrictEqual(notices(), [
+          "Helm release wasmcloud inside the instance was applied again, which put back " +
+            "Secret wasmcloud/wasmcloud-hosts (missing), Deployment wasmcloud/wasmcloud-hosts (edited).",
+        ])
+        assert.strictEqual(yield* token, before.token)
+        assert.strictEqual(yield* deployment, before.deployment)
+
+        // A value of the Secret alone, and beside it something of the user's own, which stays.
+        steps.length = 0
+        yield* kubectl(
+          "patch",
+          "secret",
+          "wasmcloud-hosts",
+          "-p",
+          '{"stringData":{"token":"other","own":"x"}}',
+        )
+        assert.deepStrictEqual((yield* run(repair)).changes, same)
+        assert.strictEqual(notices().length, 1)
+        assert.include(notices()[0], "put back Secret wasmcloud/wasmcloud-hosts (edited).")
+        assert.strictEqual(yield* token, before.token)
+        assert.strictEqual(
+          yield* kubectl("get", "secret", "wasmcloud-hosts", "-o", "jsonpath={.data.own}"),
+          Buffer.from("x").toString("base64"),
+        )
+
+        // What has been put back is the engine's own for it: nothing is left to do, and an upgrade goes on from it.
+        steps.length = 0
+        const after = yield* records
+        assert.deepStrictEqual((yield* run(repair)).changes, same)
+        assert.deepStrictEqual([notices(), yield* records], [[], after])
+        yield* kubectl("delete", "secret", "wasmcloud-hosts")
+        const upgraded = yield* run({ config: new Map([...request.config, ["values", '{"replicas":2}']]) })
+        assert.strictEqual(upgraded.changes.update, 1)
+        assert.strictEqual(
+          yield* kubectl("get", "deployment", "wasmcloud-hosts", "-o", "jsonpath={.spec.replicas}"),
+          "2",
+        )
       }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
     300_000,
   )

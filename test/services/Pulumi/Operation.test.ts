@@ -9,7 +9,7 @@ import type { RunnerEvent } from "../../../src/services/Pulumi/Protocol.ts"
 import { type OperationProgress, type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
-import { optionsIn, temporary } from "./harness.ts"
+import { optionsIn, targets, temporary } from "./harness.ts"
 
 const say = (event: RunnerEvent) => `console.log(${JSON.stringify(JSON.stringify(event))});`
 const outcome = (own: Partial<Extract<RunnerEvent, { type: "outcome" }>>) =>
@@ -58,7 +58,7 @@ const scene = Effect.fnUntraced(function* (script: string, own: Partial<PulumiOp
   }
   const context = yield* Layer.build(
     PulumiLive.layer(optionsIn(root, own.runnerPath === undefined ? { ...own, runnerPath } : own)).pipe(
-      Layer.provide(Layer.orDie(StateStoreLive.layer({ stateDir: `${root}/state` }))),
+      Layer.provide([Layer.orDie(StateStoreLive.layer({ stateDir: `${root}/state` })), targets]),
     ),
   )
   const run = (

@@ -6,7 +6,7 @@ import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
 import { Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
-import { optionsIn, temporary } from "./harness.ts"
+import { optionsIn, targets, temporary } from "./harness.ts"
 import { makeRegistry, type PackageSource } from "./registry.ts"
 
 const provider: PackageSource = {
@@ -41,7 +41,9 @@ const scene = Effect.gen(function* () {
 const withPulumi = <A, E, R>(options: PulumiOptions, root: string, use: Effect.Effect<A, E, R>) =>
   use.pipe(
     Effect.provide(
-      PulumiLive.layer(options).pipe(Layer.provide(StateStoreLive.layer({ stateDir: `${root}/state` }))),
+      PulumiLive.layer(options).pipe(
+        Layer.provide([StateStoreLive.layer({ stateDir: `${root}/state` }), targets]),
+      ),
     ),
   )
 
@@ -109,7 +111,7 @@ it.live(
       const fs = yield* FileSystem.FileSystem
       const root = yield* scene
       const registry = yield* makeRegistry([approving, provider])
-      const options = optionsIn(root, { registry: registry.url })
+      const options = optionsIn(root, { registry: registry.url, verifiedFor: 0 })
       yield* withPulumi(
         options,
         root,

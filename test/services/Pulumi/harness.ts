@@ -1,6 +1,8 @@
 // What the tests of this service share: folders that go away, and options that point at this repository.
 import path from "node:path"
-import { Effect, FileSystem } from "effect"
+import { Effect, FileSystem, Layer } from "effect"
+import { Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { connect } from "../../../src/services/Kubernetes/KubernetesLive.ts"
 import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
 
 export const repository = path.resolve(import.meta.dirname, "../../..")
@@ -11,6 +13,9 @@ export const temporary = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   return yield* fs.realPath(yield* fs.makeTempDirectoryScoped({ prefix: "pulumi-test-" }))
 })
+
+/** The door to the targets' API servers; there is no host cluster. */
+export const targets = Layer.mock(Kubernetes, { connect })
 
 /** Everything under `root`; nothing of this machine but node and npm. */
 export const optionsIn = (root: string, own: Partial<PulumiOptions> = {}): PulumiOptions => ({

@@ -103,10 +103,13 @@ const publishKubeconfig = Effect.fn("Target.publishKubeconfig")(function* (insta
   }
   const kubeconfig = yield* Effect.mapError(readKubeconfig(hostNamespace(key)), failing(step))
   if (Option.isNone(kubeconfig)) return Option.none<string>()
-  const written = yield* Effect.mapError(
-    kubernetes.apply(Secret, publishedManifest(instance, kubeconfig.value)),
-    failing(step),
-  )
+  const manifest = publishedManifest(instance, kubeconfig.value)
+  // One that somebody has made, or put in its place, since it was looked for is not overwritten either.
+  const written = yield* Option.match(existing, {
+    onNone: () => kubernetes.create(Secret, manifest),
+    onSome: ({ metadata: { uid } }) =>
+      kubernetes.apply(Secret, { ...manifest, metadata: { ...manifest.metadata, uid } }),
+  }).pipe(Effect.mapError(failing(step)))
   yield* views.awaitWrite(Secret, written)
   return Option.some(written.metadata.resourceVersion)
 })

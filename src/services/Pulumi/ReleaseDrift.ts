@@ -1,0 +1,180 @@
+// What of a Helm release's objects is no longer as the release has made it. The engine compares a release's record
+// and never its objects (contracts, seen), so nobody else notices. What an object would become when its manifest is
+// applied, the server says itself, in a dry run: its defaults and its own notation are no differences then.
+import { Effect, Equal, Option, Schema } from "effect"
+import type {
+  KubeError,
+  KubeManifest,
+  KubeObject,
+  KubernetesClient,
+  ResourceKind,
+} from "../Kubernetes/Kubernetes.ts"
+
+export interface Drift {
+  /** `Secret wasmcloud/hosts`: kind, namespace, name. */
+  readonly object: string
+  readonly how: "missing" | "edited"
+}
+
+const StringRecord = Schema.Record(Schema.String, Schema.String)
+const Manifest = Schema.StructWithRest(
+  Schema.Struct({
+    apiVersion: Schema.String,
+    kind: Schema.String,
+    metadata: Schema.Struct({
+      name: Schema.String,
+      namespace: Schema.optionalKey(Schema.String),
+      labels: Schema.optionalKey(StringRecord),
+      annotations: Schema.optionalKey(StringRecord),
+    }),
+  }),
+  [Schema.Record(Schema.String, Schema.Unknown)],
+)
+const decodeManifest = Schema.decodeUnknownOption(Manifest)
+
+/** Helm leaves out what a template left empty; an apply would take it for a value. */
+const withoutNulls = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => (inner === null ? [] : [[key, withoutNulls(inner)]])),
+  )
+}
+
+const ApiResources = Schema.fromJsonString(
+  Schema.Struct({
+    resources: Schema.Array(
+      Schema.Struct({ name: Schema.String, kind: Schema.String, namespaced: Schema.Boolean }),
+    ),
+  }),
+)
+const decodeResources = Schema.decodeUnknownOption(ApiResources)
+
+/** The kinds of a group version, by their names; none when the server does not know it. */
+const kindsOf = Effect.fnUntraced(function* (client: KubernetesClient, apiVersion: string) {
+  const body = yield* client
+    .raw(apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`)
+    .pipe(
+      Effect.asSome,
+      Effect.catchIf(
+        ({ code }) => code === 404,
+        () => Effect.succeedNone,
+      ),
+    )
+  const slash = apiVersion.indexOf("/")
+  const resources = Option.flatMap(body, decodeResources).pipe(
+    Option.match({ onNone: () => [], onSome: (list) => list.resources }),
+  )
+  return new Map(
+    resources
+      // `deployments/status` is no object of its own.
+      .filter(({ name }) => !name.includes("/"))
+      .map(({ name, kind, namespaced }): [string, ResourceKind] => [
+        kind,
+        {
+          group: apiVersion.slice(0, Math.max(slash, 0)),
+          version: apiVersion.slice(slash + 1),
+          plural: name,
+          kind,
+          namespaced,
+        },
+      ]),
+  )
+})
+
+/** Everything of an object that somebody can have written on purpose. */
+const comparable = ({ status: _, metadata, ...rest }: KubeObject) => {
+  const { resourceVersion: _version, generation: _generation, ...written } = metadata
+  return { ...rest, metadata: written }
+}
+
+const decodeExpiring = Schema.decodeUnknownOption(
+  Schema.Struct({
+    kind: Schema.Literal("Job"),
+    spec: Schema.Struct({ ttlSecondsAfterFinished: Schema.Finite }),
+  }),
+)
+/** A Job that goes away when it is done: gone is as it should be, and to make it again would be to run it again. */
+const expires = (manifest: KubeManifest): boolean => Option.isSome(decodeExpiring(manifest))
+
+/** Codes that say something of the server, and not of the object that was sent. */
+const ofTheServer: ReadonlySet<number> = new Set([0, 401, 429, 503, 504])
+
+const driftOf = Effect.fnUntraced(function* (
+  client: KubernetesClient,
+  kind: ResourceKind | undefined,
+  manifest: KubeManifest,
+) {
+  const { name, namespace } = manifest.metadata
+  const object = `${manifest.kind} ${namespace === undefined ? name : `${namespace}/${name}`}`
+  const missing: Option.Option<Drift> = Option.some({ object, how: "missing" })
+  // Its CustomResourceDefinition is gone, and it with it.
+  if (kind === undefined) return missing
+  const live = yield* client.get(kind, manifest.metadata)
+  if (Option.isNone(live)) return expires(manifest) ? Option.none<Drift>() : missing
+  // With our own field manager: the one that Helm applied with would give up Helm's own labels in this.
+  const applied = yield* client.apply(kind, manifest, { dryRun: true }).pipe(
+    Effect.asSome,
+    // A webhook that knows no dry runs, a field that cannot be changed: then nothing can be said about edits.
+    Effect.catchIf(
+      ({ code }) => !ofTheServer.has(code),
+      ({ reason, code }) =>
+        Effect.logWarning("object of a Helm release inside the instance cannot be compared").pipe(
+          Effect.annotateLogs({ object, reason, code }),
+          Effect.as(Option.none<KubeObject>()),
+        ),
+    ),
+  )
+  return Option.filter(applied, (becomes) => !Equal.equals(comparable(live.value), comparable(becomes))).pipe(
+    Option.as<Drift>({ object, how: "edited" }),
+  )
+})
+
+/**
+ * The objects of a release that are missing or edited, by the documents of its manifest. What somebody added beside
+ * the manifest's fields is no edit. `namespace` is the release's, for objects that name none. Documents that are no
+ * objects are left out.
+ */
+export const findDrift: (
+  client: KubernetesClient,
+  documents: ReadonlyArray<unknown>,
+  namespace: string,
+) => Effect.Effect<ReadonlyArray<Drift>, KubeError> = Effect.fn("ReleaseDrift.find")(
+  function* (client, documents, namespace) {
+    const manifests = documents.flatMap((document) => Option.toArray(decodeManifest(withoutNulls(document))))
+    const kinds = new Map<string, ReadonlyMap<string, ResourceKind>>()
+    for (const { apiVersion } of manifests) {
+      if (!kinds.has(apiVersion)) kinds.set(apiVersion, yield* kindsOf(client, apiVersion))
+    }
+    const found = yield* Effect.forEach(
+      manifests,
+      (manifest) => {
+        const kind = kinds.get(manifest.apiVersion)?.get(manifest.kind)
+        const { namespace: named, ...metadata } = manifest.metadata
+        return driftOf(client, kind, {
+          ...manifest,
+          metadata: kind?.namespaced === true ? { ...metadata, namespace: named ?? namespace } : metadata,
+        })
+      },
+      { concurrency: 4 },
+    )
+    return found.flatMap(Option.toArray)
+  },
+)
+
+const decodeSecret = Schema.decodeUnknownOption(
+  Schema.Struct({
+    kind: Schema.Literal("Secret"),
+    data: Schema.optionalKey(StringRecord),
+    stringData: Schema.optionalKey(StringRecord),
+  }),
+)
+
+/** The values of the Secrets among these documents: what must not be repeated of a program's words about them. */
+export const secretValues = (documents: ReadonlyArray<unknown>): ReadonlyArray<string> =>
+  documents
+    .flatMap((document) => Option.toArray(decodeSecret(withoutNulls(document))))
+    .flatMap(({ data = {}, stringData = {} }) => [
+      ...Object.values(stringData),
+      ...Object.values(data).flatMap((value) => [value, Buffer.from(value, "base64").toString("utf8")]),
+    ])
