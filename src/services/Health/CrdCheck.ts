@@ -42,7 +42,7 @@ export class CrdCheck extends Context.Service<
     Effect.gen(function* () {
       const kubernetes = yield* Kubernetes
       const scope = yield* Effect.scope
-      const oneAtATime = (yield* Semaphore.make(1)).withPermitsIfAvailable(1)
+      const oneAtATime = (yield* Semaphore.make(1)).withPermits(1)
       let everRead = false
       let lookedAt: bigint | undefined
       let problem = Option.some(`the CRD ${NAME} has not been read yet`)
@@ -72,12 +72,11 @@ export class CrdCheck extends Context.Service<
         (now) =>
           lookedAt === undefined || Duration.isGreaterThanOrEqualTo(Duration.nanos(now - lookedAt), EVERY),
       )
-      // Asked by many, or not listening any more: the one look goes on to its end.
-      const lookWhenDue = oneAtATime(look).pipe(
+      // Whoever asks may go away; the one look goes on to its end.
+      const lookWhenDue = oneAtATime(Effect.when(look, isDue)).pipe(
         Effect.forkIn(scope),
         Effect.flatMap(Fiber.await),
         Effect.timeoutOption(PATIENCE),
-        Effect.when(isDue),
       )
       yield* Effect.forkIn(lookWhenDue, scope)
       return CrdCheck.of({
