@@ -46,6 +46,9 @@ const manifest = (version: string): string =>
 export const fetchError = (version: string, message: string): PulumiError =>
   new PulumiError({ step: "fetch package", version, message, reason: "Failed" })
 
+/** Where npm keeps its log: nobody outside of the pod can open it. */
+const logFile = /^npm error A complete log of this run can be found in:.*$/gm
+
 /** Credentials that npm may repeat: those in an address. The ones of an npmrc it never prints (it masks them). */
 const withoutCredentials = (words: string): string => words.replaceAll(/\/\/[^/@\s]+@/g, "//[redacted]@")
 
@@ -76,6 +79,7 @@ export const npmInstall = Effect.fn("Npm.install")(function* (
     "--no-fund",
     "--no-update-notifier",
     "--loglevel=error",
+    "--logs-max=0",
     `--cache=${home}/cache`,
     // Files that are not there: nothing of the machine's own npm settings. npm refuses one path for both.
     `--globalconfig=${home}/no-global-npmrc`,
@@ -103,6 +107,12 @@ export const npmInstall = Effect.fn("Npm.install")(function* (
     }),
   )
   if (Option.contains(result.exitCode, 0)) return
-  const words = withoutCredentials(`${result.stderr}\n${result.stdout}`)
-  return yield* fetchError(version, `${meaning(words, version)}. ${tail(words)}`)
+  const words = withoutCredentials(`${result.stderr}\n${result.stdout}`).replaceAll(logFile, "")
+  return yield* new PulumiError({
+    step: "fetch package",
+    version,
+    message: `${meaning(words, version)}. ${tail(words)}`,
+    reason: "Failed",
+    final: /\b(ETARGET|E404)\b/.test(words),
+  })
 })

@@ -33,6 +33,11 @@ export interface PulumiOptions {
   readonly hang?: Duration.Input
   /** How long npm may take for one package. Default: 10 minutes. */
   readonly fetchTimeout?: Duration.Input
+  /**
+   * How long a package that was verified is taken as it is: looking at its fifteen thousand files takes a second or
+   * two, and an install follows right after the fetch. Default: 5 minutes.
+   */
+  readonly verifiedFor?: Duration.Input
   /** OTLP/gRPC address for the engine's own spans, such as `grpc://127.0.0.1:4317`. */
   readonly tracesEndpoint?: string
 }

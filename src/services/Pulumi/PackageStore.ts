@@ -121,6 +121,9 @@ export const makePackageStore = Effect.fn("PackageStore.make")(function* (
     yield* fs.writeFileString(`${temporary}/store.json`, record).pipe(Effect.mapError(failed))
     yield* makeReadOnly(temporary).pipe(Effect.mapError(failed))
     yield* fs.rename(temporary, directory).pipe(Effect.mapError(failed))
+    // The digest was taken of these very files: they need not be read a second time.
+    const mark = yield* fingerprint(`${directory}/node_modules`).pipe(Effect.mapError(failed))
+    verified.set(directory, mark)
   }, Effect.scoped)
 
   /** The package as it stands, when what stands there is what was installed. */

@@ -49,6 +49,8 @@ export class PulumiError extends Data.TaggedError("PulumiError")<{
   readonly message: string
   /** `Locked`: a holder that may be alive. `Cancelled`: by timeout or interruption. */
   readonly reason: "Failed" | "Locked" | "Cancelled"
+  /** A second try would get the same answer: the registry knows no such version. */
+  readonly final?: boolean
 }> {}
 
 /** Where an operation is, for logs, spans and the split of its time. */

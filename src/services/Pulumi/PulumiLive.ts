@@ -1,6 +1,6 @@
 // The live layer: composition only. Packages are fetched by fibers of the layer, so that an operation that is
 // cut off does not end a fetch that others wait for.
-import { Context, Deferred, Effect, FileSystem, Layer } from "effect"
+import { Clock, Context, Deferred, Duration, Effect, Exit, FileSystem, Layer } from "effect"
 import { ChildProcessSpawner } from "effect/process"
 import { formatKey } from "../../schema/InstanceKey.ts"
 import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
@@ -31,18 +31,26 @@ const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
     yield* plugins.fetch(platform)
     return platform
   })
+  const verifiedMillis = Duration.toMillis(Duration.fromInputUnsafe(options.verifiedFor ?? "5 minutes"))
+  /** What was verified while a target came up is handed on to the install that follows. */
+  const recent = new Map<string, { readonly at: number; readonly platform: PlatformPackage }>()
   const running = new Set<string>()
 
   return Pulumi.of({
     fetch: Effect.fn("Pulumi.fetch")((version: string) =>
-      Effect.suspend(() => {
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const running = fetches.get(version)
         if (running !== undefined) return Deferred.await(running)
+        const verified = recent.get(version)
+        if (verified !== undefined && now - verified.at < verifiedMillis)
+          return Effect.succeed(verified.platform)
         const result = Deferred.makeUnsafe<PlatformPackage, PulumiError>()
         fetches.set(version, result)
         return fetchOnce(version).pipe(
           Effect.onExit((exit) => {
             fetches.delete(version)
+            if (Exit.isSuccess(exit)) recent.set(version, { at: now, platform: exit.value })
+            else recent.delete(version)
             return Deferred.done(result, exit)
           }),
           Effect.provideContext(context),

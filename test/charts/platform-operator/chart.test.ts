@@ -167,6 +167,7 @@ describe("the passphrase", () => {
       name: "passphrase",
       secret: {
         secretName: "mine",
+        optional: true,
         defaultMode: 0o440,
         items: [{ key: "passphrase", path: "passphrase" }],
       },

@@ -98,7 +98,10 @@ const chooseImage = (request: InstallRequest, platform: PlatformPackage, setting
   ).pipe(Effect.mapError((problem) => fail("TenantHostImageUnsupported", problem)))
 
 /** A missing registry is often a blip: a few quick tries before the install counts as failed. */
-const fetchRetries = Schedule.exponential("1 second").pipe(Schedule.upTo({ times: 2 }))
+const fetchRetries = {
+  schedule: Schedule.exponential("1 second").pipe(Schedule.upTo({ times: 2 })),
+  while: (error: PulumiError) => error.final !== true,
+}
 
 export const runInstall = Effect.fn("Install.run")(function* (
   request: InstallRequest,
