@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 report = $(if $(TEST_REPORTS),--reporter=default --reporter=json --outputFile.json=$(TEST_REPORTS)/$(1).json)
 
-.PHONY: help install prepare check test e2e e2e-full cluster cluster-down run image format generate clean
+.PHONY: help install prepare check test real e2e e2e-full cluster cluster-down run image format generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{ printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -25,6 +25,9 @@ check: install ## types with Effect diagnostics, lint, format, generated files
 
 test: install ## unit tests
 	@vitest run --project unit $(call report,unit)
+
+real: install ## tests with the real engine, Helm and API server, without a cluster; builds those programs
+	@vitest run --project real $(call report,real)
 
 e2e: install ## end-to-end tests on the real cluster; needs root
 	@vitest run --project e2e $(call report,e2e)

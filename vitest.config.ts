@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config"
 
-// Unit tests, property tests and simulations run everywhere; end-to-end tests need the real cluster
-// (tools/cluster), which their global set-up starts.
+// Unit tests, property tests and simulations run everywhere. `real`: real programs without a cluster, which its
+// global set-up builds. End-to-end tests need the real cluster (tools/cluster), which theirs starts.
 export default defineConfig({
   test: {
     projects: [
@@ -9,7 +9,16 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", "**/node_modules/**"],
+          exclude: ["test/e2e/**", "test/**/*.real.test.ts", "**/node_modules/**"],
+        },
+      },
+      {
+        test: {
+          name: "real",
+          include: ["test/**/*.real.test.ts"],
+          globalSetup: ["test/support/programs.ts"],
+          // Each of them fills two cores by itself.
+          maxWorkers: 1,
         },
       },
       {

@@ -1,7 +1,6 @@
-// The chart under test: its values, and what real helm makes of it where one has been built (tools/programs).
+// The chart under test: its values, and what real helm makes of it.
 import { execFileSync } from "node:child_process"
-import { existsSync, globSync, readFileSync } from "node:fs"
-import { homedir } from "node:os"
+import { readFileSync } from "node:fs"
 import path from "node:path"
 import { Schema } from "effect"
 import { parse, parseAllDocuments } from "yaml"
@@ -26,16 +25,11 @@ export const valuesSchema = decodeTree(
   JSON.parse(readFileSync(path.join(chart, "values.schema.json"), "utf8")),
 )
 
-const programs = path.join(
-  process.env.PLATFORM_OPERATOR_CACHE ?? path.join(homedir(), ".cache/platform-operator"),
-  "programs",
-)
-
-/** Real helm; undefined on a machine where it was not built yet. */
-export const helm = existsSync(programs) ? globSync(path.join(programs, "helm-*/helm"))[0] : undefined
+/** Real helm: the one that was built here, else a prebuilt one. */
+const helm = execFileSync("tools/programs/prebuilt-helm.sh", { encoding: "utf8" }).trim()
 
 export const runHelm = (args: ReadonlyArray<string>, input: unknown = {}): string =>
-  execFileSync(helm ?? "helm", args, { input: JSON.stringify(input), encoding: "utf8", stdio: "pipe" })
+  execFileSync(helm, args, { input: JSON.stringify(input), encoding: "utf8", stdio: "pipe" })
 
 const RenderedObject = Schema.Struct({
   apiVersion: Schema.String,

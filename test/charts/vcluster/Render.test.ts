@@ -1,12 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { parse } from "yaml"
 import { vclusterValues } from "../../../src/actors/instance/target/VclusterValues.ts"
-import { at, chart, helm, render, runHelm, values } from "./Chart.ts"
+import { at, chart, render, runHelm, values } from "./Chart.ts"
 
 const namespace = "pi-team-one-abcdefghijkl"
 
-// Rendering needs helm, which is built with the other programs of the local cluster.
-describe.skipIf(helm === undefined)("the chart, rendered by helm", () => {
+describe("the chart, rendered by helm", () => {
   it("passes helm's lint", () => {
     assert.include(runHelm(["lint", "--strict", chart]), "0 chart(s) failed")
   })

@@ -1,5 +1,5 @@
 // The runner with the real pulumi CLI and the real Automation API, without a cluster: programs of component
-// resources need no provider. Skipped where the CLI was not built yet (tools/programs).
+// resources need no provider.
 import { execFileSync } from "node:child_process"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
@@ -99,7 +99,7 @@ exports.kubeconfigs = pulumi.secret({ acme: "secret-kubeconfig" })
 exports.endpoints = { kubernetes: "https://x" }
 `
 
-describe.skipIf(pulumiPath === undefined)("the real engine", () => {
+describe("the real engine", () => {
   it.live(
     "installs, says what it did, changes nothing the second time, and leaves a project to look at",
     () =>
