@@ -20,6 +20,7 @@ import { emptyMemory, type Memory } from "./Memory.ts"
 import type { AnyPass, InstanceContext, InstanceServices } from "./Pass.ts"
 import { Settings } from "./Settings.ts"
 import { settle } from "./settle.ts"
+import { awaitRelease } from "./target/awaitRelease.ts"
 import { makeProber } from "./target/Prober.ts"
 import { Views } from "./Views.ts"
 import { writeUnreadable } from "./writeStatus.ts"
@@ -69,6 +70,7 @@ const remember = Effect.fnUntraced(function* (
 const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPass, key: InstanceKey) {
   const finished = context.slot.state()
   if (finished._tag !== "Finished") return
+  if (finished.operation._tag === "Target") yield* awaitRelease(key)
   // An install that failed has written, too, where it began.
   if (finished.operation._tag === "Install") {
     const { readRecord } = yield* StateStore

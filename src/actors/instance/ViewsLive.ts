@@ -12,11 +12,10 @@ import * as Kinds from "../../services/Kubernetes/Kinds.ts"
 import type { KubeObject, ResourceKind } from "../../services/Kubernetes/Kubernetes.ts"
 import { makeStore, type Store, type StoreChange } from "../../services/Kubernetes/Store.ts"
 import { SOURCE_SECRET } from "./target/Kubeconfig.ts"
+import { CONTROL_PLANE_SELECTOR, RELEASE_SELECTOR } from "./target/observeTarget.ts"
 import { MANAGED_BY_SELECTOR } from "./target/ownership.ts"
 import { POLICY_NAME, Protection } from "./target/Protection.ts"
 import { Views, type Wakeup } from "./Views.ts"
-
-const controlPlane = "app=vcluster,release=vcluster"
 
 const makeStores = Effect.gen(function* () {
   const metadataOnly = true
@@ -24,12 +23,12 @@ const makeStores = Effect.gen(function* () {
     instances: makeStore(Kinds.PlatformInstance),
     namespaces: makeStore(Kinds.Namespace, { labelSelector: `${LABEL_HOST_NAMESPACE}=true` }),
     networkPolicies: makeStore(Kinds.NetworkPolicy, { labelSelector: MANAGED_BY_SELECTOR }),
-    releaseSecrets: makeStore(Kinds.Secret, { labelSelector: "owner=helm,name=vcluster", metadataOnly }),
+    releaseSecrets: makeStore(Kinds.Secret, { labelSelector: RELEASE_SELECTOR, metadataOnly }),
     sourceSecrets: makeStore(Kinds.Secret, { labelSelector: "app=vcluster", metadataOnly }),
     kubeconfigSecrets: makeStore(Kinds.Secret, { labelSelector: MANAGED_BY_SELECTOR, metadataOnly }),
-    statefulSets: makeStore(Kinds.StatefulSet, { labelSelector: controlPlane }),
-    services: makeStore(Kinds.Service, { labelSelector: controlPlane }),
-    pods: makeStore(Kinds.Pod, { labelSelector: controlPlane }),
+    statefulSets: makeStore(Kinds.StatefulSet, { labelSelector: CONTROL_PLANE_SELECTOR }),
+    services: makeStore(Kinds.Service, { labelSelector: CONTROL_PLANE_SELECTOR }),
+    pods: makeStore(Kinds.Pod, { labelSelector: CONTROL_PLANE_SELECTOR }),
     cleanupJobs: makeStore(Kinds.Job, { labelSelector: LABEL_INSTANCE_HASH, metadataOnly }),
     cleanupPods: makeStore(Kinds.Pod, { labelSelector: LABEL_INSTANCE_HASH, metadataOnly }),
   })
@@ -98,8 +97,8 @@ const wakeups = (stores: Stores): Stream.Stream<Wakeup> => {
   return Stream.mergeAll([instances, ...others], { concurrency: "unbounded" })
 }
 
-/** The store that shows what was written, if one does. */
-const storeOf = (stores: Stores, kind: ResourceKind): Store | undefined => {
+/** The store that shows what was written, by the operator or by Helm, if one does. */
+const storeOf = (stores: Stores, kind: ResourceKind, { metadata }: KubeObject): Store | undefined => {
   switch (kind) {
     case Kinds.PlatformInstance:
       return stores.instances
@@ -108,7 +107,11 @@ const storeOf = (stores: Stores, kind: ResourceKind): Store | undefined => {
     case Kinds.NetworkPolicy:
       return stores.networkPolicies
     case Kinds.Secret:
-      return stores.kubeconfigSecrets
+      return metadata.labels?.owner === "helm" ? stores.releaseSecrets : stores.kubeconfigSecrets
+    case Kinds.Service:
+      return stores.services
+    case Kinds.StatefulSet:
+      return stores.statefulSets
     default:
       return undefined
   }
@@ -159,7 +162,7 @@ export const ViewsLive = {
           })
         },
         awaitWrite: (kind, written) => {
-          const store = storeOf(stores, kind)
+          const store = storeOf(stores, kind, written)
           if (store === undefined) return Effect.void
           return Effect.andThen(store.wrote(written), Effect.asVoid(store.settled(written.metadata)))
         },

@@ -9,6 +9,7 @@ const refused = [
   "PATCH platforminstances/team-a/one status",
   "PATCH platforminstances/team-a/one",
   "GET secrets",
+  "POST secrets/team-a/",
   "APPLY secrets",
   "APPLY networkpolicies",
   "APPLY validatingadmissionpolicies",

@@ -78,6 +78,10 @@ export const makeCluster = Effect.gen(function* () {
    * before the server has done what was asked, `DefectAfter` when it has.
    */
   const refusals: Array<{ readonly request: string; readonly code: number; readonly reason: string }> = []
+  /** What happens in the moment before a request arrives of which this is the beginning, once an entry. */
+  const meanwhile: Array<{ readonly request: string; readonly act: () => void }> = []
+  /** Every request that was answered with an error, and which. */
+  const errors: Array<string> = []
   let counter = 0
 
   const publish = (change: Change, before?: KubeObject) => {
@@ -202,6 +206,8 @@ export const makeCluster = Effect.gen(function* () {
   const asked = <A>(request: string, run: () => A): Effect.Effect<A, KubeError> =>
     Effect.suspend(() => {
       if (!request.startsWith("GET")) writes.push(request)
+      const before = meanwhile.findIndex((each) => request.startsWith(each.request))
+      if (before >= 0) for (const { act } of meanwhile.splice(before, 1)) act()
       const refusal = refusals.findIndex((each) => request.startsWith(each.request))
       const [refused] = refusal < 0 ? [] : refusals.splice(refusal, 1)
       if (refused?.reason === "DefectAfter") run()
@@ -210,7 +216,9 @@ export const makeCluster = Effect.gen(function* () {
       try {
         return Effect.succeed(run())
       } catch (error) {
-        return error instanceof KubeError ? Effect.fail(error) : Effect.die(error)
+        if (!(error instanceof KubeError)) return Effect.die(error)
+        errors.push(`${error.reason} ${request}`)
+        return Effect.fail(error)
       }
     })
 
@@ -276,6 +284,8 @@ export const makeCluster = Effect.gen(function* () {
     client,
     writes,
     refusals,
+    meanwhile,
+    errors,
     lag,
     listeners,
     // What a person, a controller or another program does, past the operator's client.

@@ -33,7 +33,9 @@ export const makeStateStore = () => {
 
 /** One operation of the engine, as it was asked for and as it ended. */
 export interface Run {
+  /** Milliseconds since the epoch. */
   readonly at: number
+  endedAt: number | undefined
   readonly request: OperationRequest
   outcome: "running" | "succeeded" | "failed" | "interrupted"
 }
@@ -48,7 +50,8 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
     const key = formatKey(request.key)
     if (runs.some((each) => each.outcome === "running" && formatKey(each.request.key) === key))
       return yield* Effect.die(new Error(`two operations at once on ${key}`))
-    const run: Run = { at: yield* Clock.currentTimeMillis, request, outcome: "running" }
+    const at = yield* Clock.currentTimeMillis
+    const run: Run = { at, endedAt: undefined, request, outcome: "running" }
     runs.push(run)
     states.add(key)
     const { version } = request
@@ -69,7 +72,8 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
         }),
       ),
       Effect.onExit((exit) =>
-        Effect.sync(() => {
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          run.endedAt = now
           const interrupted =
             exit._tag === "Failure" && exit.cause.reasons.some(({ _tag }) => _tag === "Interrupt")
           run.outcome = exit._tag === "Success" ? "succeeded" : interrupted ? "interrupted" : "failed"

@@ -15,6 +15,10 @@ import type { ProbeState, ResyncState, TargetObservation } from "./TargetState.t
 
 export const RELEASE_NAME = "vcluster"
 
+/** The release's records, and the objects of its control plane, by their labels. */
+export const RELEASE_SELECTOR = `owner=helm,name=${RELEASE_NAME}`
+export const CONTROL_PLANE_SELECTOR = `app=vcluster,release=${RELEASE_NAME}`
+
 export const releaseRef = (key: InstanceKey): ReleaseRef => ({
   namespace: hostNamespace(key),
   name: RELEASE_NAME,
