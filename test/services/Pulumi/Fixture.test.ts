@@ -1,8 +1,13 @@
-// The stand-in for the platform package throws where the real one throws (contract of the stack config).
+// The stand-in for the platform package throws where the real one throws (contract of the stack config), and is packed
+// as each of its versions.
+import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
 import path from "node:path"
-import { assert, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as pulumi from "@pulumi/pulumi"
+import { approvedHostBuilds } from "../../../src/services/Pulumi/ApprovedHostBuilds.ts"
+import { packVersion, versions, writeVersion } from "../../fixtures/platform/pack.mts"
 import { repository } from "./harness.ts"
 
 const require = createRequire(import.meta.url)
@@ -89,4 +94,54 @@ it("takes a whole config", () => {
   })
   assert.strictEqual(config.tenants[0].runtime.replicas, 2)
   assert.strictEqual(config.routeUrlPattern, "http://{route}.localhost:30080")
+})
+
+describe("a packed version", () => {
+  let root: string
+  beforeAll(() => {
+    root = mkdtempSync(path.join(tmpdir(), "fixture-"))
+    for (const version of versions) writeVersion(version, path.join(root, version))
+  })
+  afterAll(() => rmSync(root, { recursive: true }))
+
+  it("is called by its version, and has every entrypoint of the contract", () => {
+    for (const version of versions) {
+      const manifest = require(path.join(root, version, "package.json"))
+      assert.include(manifest, { name: "@di-framework/platform", version })
+      assert.sameMembers(Object.keys(manifest.exports), [".", "./local", "./existing", "./package.json"])
+      for (const file of Object.values<string>(manifest.exports)) {
+        assert.isTrue(existsSync(path.join(root, version, file)), `${version} ${file}`)
+      }
+      assert.isFalse(existsSync(path.join(root, version, "variants")))
+    }
+  })
+
+  it("approves the operator's default host build, but for the one from before there was such a list", () => {
+    const [hostBuild] = approvedTenantHostImages
+    const approving = versions.filter((version) => {
+      const approved = approvedHostBuilds({
+        entrypoint: require(path.join(root, version)).approvedTenantHostImages,
+        manifest: require(path.join(root, version, "package.json")).diFramework?.approvedTenantHostImages,
+      })
+      return approved.includes(hostBuild)
+    })
+    assert.deepStrictEqual(approving, ["6.0.21", "6.0.22", "6.0.90", "6.0.91"])
+  })
+
+  it("is known by its content: the same each time it is packed, and no other's", () => {
+    const contents = versions.map((version) => packVersion(version).manifest.fixtureContent)
+    assert.deepStrictEqual(
+      contents,
+      versions.map((version) => packVersion(version).manifest.fixtureContent),
+    )
+    assert.strictEqual(new Set(contents).size, versions.length)
+  })
+
+  it("differs from the next one in its number alone, where it is whole", () => {
+    assert.deepStrictEqual(packVersion("6.0.21").files, packVersion("6.0.22").files)
+  })
+
+  it("is not there when nobody has described it", () => {
+    assert.throws(() => packVersion("6.0.99"), "no version 6.0.99")
+  })
 })

@@ -1,71 +1,16 @@
-// What each version of the stand-in package is for: packed as the local registry publishes it, and run by the real
-// engine through the operator's wrapper. Kinds of objects are stood in for by components: no cluster, no provider.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
-import { createRequire } from "node:module"
-import { tmpdir } from "node:os"
-import path from "node:path"
+// What each version of the stand-in package is for: its program, run by the real engine through the operator's wrapper.
+// Kinds of objects are stood in for by components: no cluster, no provider.
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { gunzipSync } from "node:zlib"
 import { NodeServices } from "@effect/platform-node"
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber, Layer, Redacted, Schedule, Schema } from "effect"
-import { approvedHostBuilds } from "../../../src/services/Pulumi/ApprovedHostBuilds.ts"
 import { Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
-import { packVersion, versions, writeVersion } from "../../fixtures/platform/pack.mts"
+import { writeVersion } from "../../fixtures/platform/pack.mts"
 import { programPath } from "./apiServer.ts"
 import { optionsIn, repository, targets, temporary } from "./harness.ts"
-
-describe("a packed version", () => {
-  const require = createRequire(import.meta.url)
-  let root: string
-  beforeAll(() => {
-    root = mkdtempSync(path.join(tmpdir(), "fixture-"))
-    for (const version of versions) writeVersion(version, path.join(root, version))
-  })
-  afterAll(() => rmSync(root, { recursive: true }))
-
-  it("is called by its version, and has every entrypoint of the contract", () => {
-    for (const version of versions) {
-      const manifest = require(path.join(root, version, "package.json"))
-      assert.include(manifest, { name: "@di-framework/platform", version })
-      assert.sameMembers(Object.keys(manifest.exports), [".", "./local", "./existing", "./package.json"])
-      for (const file of Object.values<string>(manifest.exports)) {
-        assert.isTrue(existsSync(path.join(root, version, file)), `${version} ${file}`)
-      }
-      assert.isFalse(existsSync(path.join(root, version, "variants")))
-    }
-  })
-
-  it("approves the operator's default host build, but for the one from before there was such a list", () => {
-    const [hostBuild] = require(path.join(repository, "test/fixtures/platform")).approvedTenantHostImages
-    const approving = versions.filter((version) => {
-      const approved = approvedHostBuilds({
-        entrypoint: require(path.join(root, version)).approvedTenantHostImages,
-        manifest: require(path.join(root, version, "package.json")).diFramework?.approvedTenantHostImages,
-      })
-      return approved.includes(hostBuild)
-    })
-    assert.deepStrictEqual(approving, ["6.0.21", "6.0.22", "6.0.90", "6.0.91"])
-  })
-
-  it("is known by its content: the same each time it is packed, and no other's", () => {
-    const contents = versions.map((version) => packVersion(version).manifest.fixtureContent)
-    assert.deepStrictEqual(
-      contents,
-      versions.map((version) => packVersion(version).manifest.fixtureContent),
-    )
-    assert.strictEqual(new Set(contents).size, versions.length)
-  })
-
-  it("differs from the next one in its number alone, where it is whole", () => {
-    assert.deepStrictEqual(packVersion("6.0.21").files, packVersion("6.0.22").files)
-  })
-
-  it("is not there when nobody has described it", () => {
-    assert.throws(() => packVersion("6.0.99"), "no version 6.0.99")
-  })
-})
 
 /** Takes the place of the provider's library: whatever kind is asked for is a component that keeps its arguments. */
 const kinds = `
