@@ -56,6 +56,8 @@ export const InstanceRecord = Schema.Struct({
       serviceUID: Schema.String,
       /** UID of the pod that has to go; another one in its place has the restart behind it. */
       podUID: Schema.optionalKey(Schema.String),
+      /** Which version of the kubeconfig was published then: once it is another, the restart has borne fruit. */
+      source: Schema.optionalKey(Schema.String),
       /** RFC 3339. */
       startedAt: Schema.String,
     }),

@@ -220,6 +220,20 @@ describe("a resync", () => {
     }),
   )
 
+  it.effect("whose new Secret is lost as well restarts once more", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      losses.Service(world)
+      yield* pass(50)
+      losses.Secret(world)
+      yield* pass(150)
+      assert.strictEqual(phase(world), "Ready")
+      assert.strictEqual(restarts(world), 2)
+      assert.deepStrictEqual(reasons(world), ["FirstInstall", "Resync", "Resync"])
+      assert.deepStrictEqual(status(world).target, { serviceUID: serviceUID(world) ?? assert.fail() })
+    }),
+  )
+
   it.effect("of an instance that is deleted meanwhile ends with it", () =>
     Effect.gen(function* () {
       const world = yield* ready()

@@ -28,6 +28,10 @@ export interface Kubeconfig {
 export const versionOf = (source: KubeObject): string =>
   `${source.metadata.uid}.${source.metadata.resourceVersion}`
 
+/** The version of the source that a published kubeconfig holds. */
+export const publishedSource = (published: KubeObject): Option.Option<string> =>
+  Option.fromNullishOr(published.metadata.annotations?.[ANNOTATION_SOURCE])
+
 /** The UID of the Service that owns the source: only then is it this vCluster's. */
 export const ownerOf = (source: KubeObject): Option.Option<string> =>
   Option.fromNullishOr(source.metadata.ownerReferences?.find((owner) => owner.kind === "Service")?.uid)

@@ -1,6 +1,6 @@
 // What was observed of the target, turned into one of a few verdicts: act, wait, stuck, or ready. Pure; the
 // order of the cases is the order of design: namespace, protection, network policies, release, gates.
-import { Option } from "effect"
+import { Equal, Option } from "effect"
 import type { ReasonOf } from "../../../schema/Conditions.ts"
 import type { ReleaseState } from "../../../services/Helm/Helm.ts"
 import { foreignNamespace } from "./HostNamespace.ts"
@@ -75,6 +75,8 @@ export type ProbeState =
 export interface ResyncState {
   readonly serviceUID: string
   readonly podUID: Option.Option<string>
+  /** The version of the kubeconfig that was published when it began. */
+  readonly source: Option.Option<string>
   /** Milliseconds since the epoch. */
   readonly startedAt: number
 }
@@ -105,6 +107,8 @@ export interface TargetObservation {
   /** Owner UID of `vc-vcluster`, when the Secret is there. */
   readonly kubeconfigOwner: Option.Option<string>
   readonly kubeconfigPublished: boolean
+  /** The version of the vCluster's kubeconfig that the published one holds or held. */
+  readonly publishedSource: Option.Option<string>
   readonly server: string
   readonly probe: ProbeState
   readonly chartVersion: string
@@ -233,9 +237,20 @@ const resyncVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
   const serviceUID = Option.getOrUndefined(seen.serviceUID)
   if (serviceUID === undefined) return undefined
   const running = resyncOf(seen, serviceUID)
+  const begin: TargetStep = { _tag: "BeginResync", serviceUID, podUID: seen.podUID }
+  const secretMissing = seen.controlPlane.ready && !Option.contains(seen.kubeconfigOwner, serviceUID)
   if (running !== undefined) {
     const old = Option.getOrUndefined(running.podUID)
-    if (old === undefined || !Option.contains(seen.podUID, old)) return undefined
+    if (old === undefined || !Option.contains(seen.podUID, old)) {
+      // What the restart has written was published, and is gone: nothing but another restart writes it again.
+      const lostAgain =
+        secretMissing &&
+        Option.isSome(seen.publishedSource) &&
+        !Equal.equals(seen.publishedSource, running.source)
+      return lostAgain
+        ? act(begin, "Resyncing", "the vCluster's kubeconfig Secret vc-vcluster was lost again")
+        : undefined
+    }
     return seen.podEnding
       ? wait("Resyncing", "waiting for the old control plane pod to end")
       : act(
@@ -244,13 +259,10 @@ const resyncVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
           "restarting the vCluster control plane",
         )
   }
-  const begin: TargetStep = { _tag: "BeginResync", serviceUID, podUID: seen.podUID }
   if (Option.isSome(seen.recordedServiceUID) && seen.recordedServiceUID.value !== serviceUID) {
     return act(begin, "Resyncing", "service/vcluster was replaced; what it owned was collected")
   }
-  const secretLost =
-    seen.everServed && seen.controlPlane.ready && !Option.contains(seen.kubeconfigOwner, serviceUID)
-  return secretLost
+  return seen.everServed && secretMissing
     ? act(
         begin,
         "KubeconfigMissing",
@@ -259,7 +271,7 @@ const resyncVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
     : undefined
 }
 
-/** A gate that a resync waits at, in the resync's words; too long a wait is told as unreachable. */
+/** Where a resync waits, in the resync's words; too long a wait is told as unreachable. */
 const duringResync = (seen: TargetObservation, gate: TargetVerdict): TargetVerdict => {
   const resync = Option.getOrUndefined(seen.resync)
   if (resync === undefined || gate._tag === "Ready") return gate
@@ -279,5 +291,5 @@ export const judgeTarget = (seen: TargetObservation): TargetVerdict => {
   if (!seen.networkPoliciesApplied) {
     return act({ _tag: "ApplyNetworkPolicies" }, "Creating", "applying the host namespace's network policies")
   }
-  return releaseVerdict(seen) ?? resyncVerdict(seen) ?? duringResync(seen, gateVerdict(seen))
+  return releaseVerdict(seen) ?? duringResync(seen, resyncVerdict(seen) ?? gateVerdict(seen))
 }

@@ -9,7 +9,7 @@ import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
 import type { InstanceView } from "../Views.ts"
 import { controlPlaneState } from "./ControlPlane.ts"
 import { namespaceState } from "./HostNamespace.ts"
-import { ANNOTATION_SOURCE, isOwnedBy, ownerOf, versionOf } from "./Kubeconfig.ts"
+import { isOwnedBy, ownerOf, publishedSource, versionOf } from "./Kubeconfig.ts"
 import { networkPoliciesApplied, networkPolicyManifests } from "./NetworkPolicies.ts"
 import type { ProbeState, ResyncState, TargetObservation } from "./TargetState.ts"
 
@@ -36,6 +36,7 @@ const resyncState = ({ resync }: InstanceRecord): Option.Option<ResyncState> =>
     : Option.some({
         serviceUID: resync.serviceUID,
         podUID: Option.fromUndefinedOr(resync.podUID),
+        source: Option.fromUndefinedOr(resync.source),
         startedAt: Option.match(parseTime(resync.startedAt), {
           onNone: () => 0,
           onSome: DateTime.toEpochMillis,
@@ -73,7 +74,7 @@ const isPublished = (view: InstanceView, knowledge: TargetKnowledge, sourceVersi
     view.kubeconfigSecret,
     (secret) =>
       isOwnedBy(secret, knowledge.uid) &&
-      secret.metadata.annotations?.[ANNOTATION_SOURCE] === sourceVersion &&
+      Option.contains(publishedSource(secret), sourceVersion) &&
       Option.contains(knowledge.published, secret.metadata.resourceVersion),
   )
 
@@ -105,6 +106,7 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
     podEnding: Option.exists(pod, ({ metadata }) => metadata.deletionTimestamp !== undefined),
     resync: Option.flatMap(knowledge.record, resyncState),
     resyncDeadlineMillis: 3 * knowledge.repairIntervalMillis,
+    publishedSource: Option.flatMap(view.kubeconfigSecret, publishedSource),
     controlPlane: controlPlaneState(view.statefulSet, view.controlPlanePods),
     kubeconfigOwner: Option.flatMap(view.sourceSecret, ownerOf),
     kubeconfigPublished: Option.exists(view.sourceSecret, (secret) =>

@@ -2,7 +2,7 @@
 // them, or after them, goes on from what was written.
 import { DateTime, Effect, Option } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
-import { hostNamespace } from "../../../schema/Names.ts"
+import { hostNamespace, kubeconfigSecretName } from "../../../schema/Names.ts"
 import { formatTime } from "../../../schema/Time.ts"
 import { Pod, Secret, Service } from "../../../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
@@ -11,7 +11,7 @@ import {
   StateStore,
   type StateStoreError,
 } from "../../../services/StateStore/StateStore.ts"
-import { ownerOf, SOURCE_SECRET } from "./Kubeconfig.ts"
+import { ownerOf, publishedSource, SOURCE_SECRET } from "./Kubeconfig.ts"
 import { CONTROL_PLANE_POD, RELEASE_NAME } from "./observeTarget.ts"
 
 /**
@@ -28,6 +28,8 @@ export const beginResync = Effect.fn("Target.beginResync")(function* (
   const service = yield* kubernetes.get(Service, { namespace, name: RELEASE_NAME })
   const secret = yield* kubernetes.get(Secret, { namespace, name: SOURCE_SECRET }, { metadataOnly: true })
   const pod = yield* kubernetes.get(Pod, { namespace, name: CONTROL_PLANE_POD })
+  const own = { namespace: key.namespace, name: kubeconfigSecretName(key) }
+  const published = yield* kubernetes.get(Secret, own, { metadataOnly: true })
   if (Option.isNone(service)) return Option.none()
   const serviceUID = service.value.metadata.uid
   const owned = Option.contains(Option.flatMap(secret, ownerOf), serviceUID)
@@ -38,6 +40,10 @@ export const beginResync = Effect.fn("Target.beginResync")(function* (
       serviceUID,
       startedAt: formatTime(yield* DateTime.now),
       ...Option.match(pod, { onNone: () => ({}), onSome: ({ metadata }) => ({ podUID: metadata.uid }) }),
+      ...Option.match(Option.flatMap(published, publishedSource), {
+        onNone: () => ({}),
+        onSome: (source) => ({ source }),
+      }),
     },
   }
   yield* store.writeRecord(key, begun)

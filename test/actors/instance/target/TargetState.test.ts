@@ -30,6 +30,7 @@ const healthy: TargetObservation = {
   controlPlane: { ready: true, message: "statefulset/vcluster is ready" },
   kubeconfigOwner: Option.some("service"),
   kubeconfigPublished: true,
+  publishedSource: Option.some("1"),
   server: "https://vcluster.pi-team-a-one-hash.svc:443",
   probe: { _tag: "Answers", kubeSystemUID: "cluster" },
   chartVersion: "0.37.3",
