@@ -33,6 +33,15 @@ const phases = (): ReadonlyArray<string> =>
     .map(({ object }) => object.status?.phase ?? "")
     .filter((phase, index, all) => phase !== "" && phase !== all[index - 1])
 
+/** Every state that was seen, for people. */
+const history = (): string =>
+  seen.seen
+    .map(({ object }) => {
+      const ready = conditionOf(object, "Ready")
+      return `${object.status?.phase} ${ready?.reason} ${ready?.message}`
+    })
+    .join("\n")
+
 describe("an instance", () => {
   beforeAll(async () => {
     await createNamespace(key.namespace)
@@ -60,7 +69,7 @@ describe("an instance", () => {
     await secrets.end()
 
     const shown = phases().filter((phase) => phase !== "Pending")
-    assert.deepStrictEqual(shown, ["Provisioning", "Installing", "Ready"])
+    assert.deepStrictEqual(shown, ["Provisioning", "Installing", "Ready"], history())
     const condition = (type: string) => conditionOf(ready.object, type)
     assert.strictEqual(condition("TargetReady")?.status, "True")
     assert.include(condition("Installed"), { status: "True", reason: "FirstInstall" })

@@ -24,6 +24,8 @@ export const run = (
         else reject(new Error(`${command} ${args.join(" ")}: ${stderr.trim() || error.message}`))
       },
     )
+    // One that ends without reading says why itself.
+    child.stdin?.on("error", () => undefined)
     child.stdin?.end(options.input ?? "")
   })
 
@@ -37,6 +39,7 @@ export interface Running {
 export const startChild = (command: string, args: ReadonlyArray<string>): Running => {
   const child = spawn(command, [...args], { stdio: ["pipe", "pipe", "inherit"] })
   const exited = once(child, "exit")
+  child.stdin.on("error", () => undefined)
   return {
     lines: (onLine) => {
       createInterface({ input: child.stdout }).on("line", onLine)
