@@ -127,6 +127,15 @@ layer(NodeServices.layer, { excludeTestServices: true })("inner releases", (it) 
     }),
   )
 
+  it.effect("left pending by a Helm that was ended in a repair are set right in the next one", () =>
+    Effect.gen(function* () {
+      const { restore, calls } = yield* scene()
+      const target = makeTarget(() => [record("one", 1, "deployed"), record("one", 2, "pending-rollback")])
+      yield* restore(target, ["one"], before)
+      assert.deepStrictEqual(calls(), [`rollback one 1 ${end}`])
+    }),
+  )
+
   it.effect("that failed are the engine's to upgrade, unless the operation was cut off", () =>
     Effect.gen(function* () {
       const { restore, calls } = yield* scene()
