@@ -38,7 +38,7 @@ const startCollector = (cluster: string) =>
 
 /** The chart as a user installs it, and the operator's spans sent to the collector. */
 const installOperator = (): void => {
-  tool("tools/install-operator", "--set", "rbac.clusterAdmin=false", "--set", "targetPoll=5s")
+  tool("tools/install-operator", "--set", "rbac.clusterAdmin=false", "--set", "targetPoll=2s")
   const endpoint = `OTEL_EXPORTER_OTLP_ENDPOINT=http://${collectorAddress}`
   kubectl("set", "env", "deployment/platform-operator", endpoint)
   kubectl("rollout", "status", "deployment/platform-operator", "--timeout=120s")

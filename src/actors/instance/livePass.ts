@@ -19,6 +19,7 @@ import { type Installed, plan } from "./plan.ts"
 import type { Facts } from "./report.ts"
 import { Settings } from "./Settings.ts"
 import { backOff, followGeneration, resetBackOff } from "./settle.ts"
+import { controlPlaneState } from "./target/ControlPlane.ts"
 import { runInline, runInSlot } from "./target/ensureTarget.ts"
 import { ownerOf, readKubeconfig, versionOf } from "./target/Kubeconfig.ts"
 import { observeTarget, targetServer } from "./target/observeTarget.ts"
@@ -53,7 +54,11 @@ const followKubeconfig = Effect.fnUntraced(function* (pass: Pass, view: Instance
   if (!Option.exists(memory.kubeconfig, (held) => held.version === versionOf(source))) {
     memory.kubeconfig = yield* readKubeconfig(hostNamespace(instanceKey(pass.instance)))
   }
-  if (Option.isSome(memory.kubeconfig)) yield* prober.use(memory.kubeconfig.value)
+  // The Secret can be there before the API serves: until the control plane has been ready once there is nothing to
+  // ask, and nothing to count as a failure.
+  const serves =
+    prober.state()._tag !== "Unknown" || controlPlaneState(view.statefulSet, view.controlPlanePods).ready
+  if (Option.isSome(memory.kubeconfig) && serves) yield* prober.use(memory.kubeconfig.value)
 })
 
 /** Steps that a restarted operator takes once, because it cannot know what is there: no sign of a loss. */
