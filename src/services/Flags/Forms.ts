@@ -79,7 +79,7 @@ export const registryHost = matching(
 /** Without credentials: a command line is readable by everyone on the node. */
 export const registryUrl: Form<string> = (text) => {
   const url = /^https?:\/\/[^\s]+$/u.test(text) ? URL.parse(text) : null
-  if (url === null) return Result.fail("an http or https URL, such as https://registry.npmjs.org")
+  if (url === null) return Result.fail("an http or https URL, such as https://registry.example")
   return url.username === "" && url.password === ""
     ? Result.succeed(text)
     : Result.fail("a URL without credentials: they belong in the file that --npmrc names")
