@@ -77,6 +77,8 @@ describe("an actor whose cache is behind", () => {
           asked(world, request),
           times ?? world.cluster.all(Kinds.NetworkPolicy, { namespace: world.host }).length,
         )
+        // Nor is it asked for in another way.
+        assert.isEmpty(world.cluster.writes.filter((write) => write.startsWith("APPLY secrets/team-a/")))
         assert.isEmpty(world.cluster.errors)
       }),
     )

@@ -5,36 +5,10 @@ import {
   type NamespaceState,
   type ProbeState,
   type TargetObservation,
-  type TargetVerdict,
 } from "../../../../src/actors/instance/target/TargetState.ts"
 import type { ReleaseStatus } from "../../../../src/services/Helm/Helm.ts"
+import { deployed, healthy, told } from "../../support/targets.ts"
 
-const deployed = { revision: 1, status: "deployed", lastDeployed: Option.some(1) } as const
-
-/** A target that lacks nothing. */
-const healthy: TargetObservation = {
-  now: 0,
-  hostNamespace: "pi-team-a-one-hash",
-  namespace: { _tag: "Ours" },
-  protectionApplied: true,
-  networkPoliciesApplied: true,
-  release: Option.some(deployed),
-  everServed: true,
-  missingObjects: [],
-  serviceUID: Option.some("service"),
-  recordedServiceUID: Option.some("service"),
-  podUID: Option.some("pod"),
-  podEnding: false,
-  resync: Option.none(),
-  resyncDeadlineMillis: 90 * 60_000,
-  controlPlane: { ready: true, message: "statefulset/vcluster is ready" },
-  kubeconfigOwner: Option.some("service"),
-  kubeconfigPublished: true,
-  publishedSource: Option.some("1"),
-  server: "https://vcluster.pi-team-a-one-hash.svc:443",
-  probe: { _tag: "Answers", kubeSystemUID: "cluster" },
-  chartVersion: "0.37.3",
-}
 /** Our namespace is there and nothing in it. */
 const empty: TargetObservation = {
   ...healthy,
@@ -50,12 +24,6 @@ const empty: TargetObservation = {
   probe: { _tag: "Unknown" },
 }
 
-/** A verdict in one line: what it is, the step or not, the reason. */
-const told = (verdict: TargetVerdict): string => {
-  if (verdict._tag === "Ready") return "Ready"
-  const step = verdict._tag === "Act" ? ` ${verdict.step._tag}` : ""
-  return `${verdict._tag}${step}: ${verdict.condition.reason}`
-}
 const judged = (seen: Partial<TargetObservation>) => told(judgeTarget({ ...healthy, ...seen }))
 const messageOf = (seen: TargetObservation) => {
   const verdict = judgeTarget(seen)

@@ -1,0 +1,36 @@
+// What is observed of a target that lacks nothing, and a verdict in words.
+import { Option } from "effect"
+import type { TargetObservation, TargetVerdict } from "../../../src/actors/instance/target/TargetState.ts"
+
+export const deployed = { revision: 1, status: "deployed", lastDeployed: Option.some(1) } as const
+
+/** A target that lacks nothing. */
+export const healthy: TargetObservation = {
+  now: 0,
+  hostNamespace: "pi-team-a-one-hash",
+  namespace: { _tag: "Ours" },
+  protectionApplied: true,
+  networkPoliciesApplied: true,
+  release: Option.some(deployed),
+  everServed: true,
+  missingObjects: [],
+  serviceUID: Option.some("service"),
+  recordedServiceUID: Option.some("service"),
+  podUID: Option.some("pod"),
+  podEnding: false,
+  resync: Option.none(),
+  resyncDeadlineMillis: 90 * 60_000,
+  controlPlane: { ready: true, message: "statefulset/vcluster is ready" },
+  kubeconfigOwner: Option.some("service"),
+  kubeconfigPublished: true,
+  publishedSource: Option.some("1"),
+  server: "https://vcluster.pi-team-a-one-hash.svc:443",
+  probe: { _tag: "Answers", kubeSystemUID: "cluster" },
+  chartVersion: "0.37.3",
+}
+/** A verdict in one line: what it is, the step or not, the reason. */
+export const told = (verdict: TargetVerdict): string => {
+  if (verdict._tag === "Ready") return "Ready"
+  const step = verdict._tag === "Act" ? ` ${verdict.step._tag}` : ""
+  return `${verdict._tag}${step}: ${verdict.condition.reason}`
+}
