@@ -189,7 +189,15 @@ const describe = (error: { readonly _tag: string; readonly message: string }): s
 
 Command.run(command, { version: release.operatorVersion }).pipe(
   Effect.catchTag(
-    ["AddressError", "HelmError", "KubeError", "ProgramMissing", "StartError", "StateStoreError"],
+    [
+      "AddressError",
+      "EndpointError",
+      "HelmError",
+      "KubeError",
+      "ProgramMissing",
+      "StartError",
+      "StateStoreError",
+    ],
     (error) =>
       Effect.andThen(
         Console.error(`platform-operator: ${describe(error)}`),

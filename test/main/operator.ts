@@ -37,6 +37,7 @@ export interface Given {
   /** What the passphrase file holds; without it there is no such file. */
   readonly passphrase?: string
   readonly args?: ReadonlyArray<string>
+  readonly env?: Readonly<Record<string, string>>
 }
 
 const follow = (child: ChildProcess) => {
@@ -53,6 +54,7 @@ const follow = (child: ChildProcess) => {
       wake()
     })
   }
+  child.once("error", ({ message }) => lines.push(message))
   child.once("close", (code) => {
     exit = { code }
     wake()
@@ -97,7 +99,7 @@ export const startOperator = Effect.fnUntraced(function* (given: Given = {}) {
   const child = yield* Effect.acquireRelease(
     Effect.sync(() =>
       spawn(process.execPath, [main, ...args, ...(given.args ?? [])], {
-        env: { PATH: `${root}/bin`, HOME: root, KUBECONFIG: `${root}/kubeconfig` },
+        env: { PATH: `${root}/bin`, HOME: root, KUBECONFIG: `${root}/kubeconfig`, ...given.env },
         stdio: ["ignore", "pipe", "pipe"],
       }),
     ),

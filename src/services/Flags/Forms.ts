@@ -85,8 +85,9 @@ export const registryUrl: Form<string> = (text) => {
     : Result.fail("a URL without credentials: they belong in the file that --npmrc names")
 }
 
-/** The credentials in a URL are a secret also where they do not belong. */
-export const withoutCredentials = (text: string): string => text.replace(/\/\/[^/]*@/u, "//***@")
+/** The credentials in a URL are a secret also where they do not belong. A digest after an `@` shows an image instead. */
+export const withoutCredentials = (text: string): string =>
+  text.replace(/(?<=^|\/\/)[^/]*@(?!sha256:)/u, "***@")
 
 const MAX_PORT = 65_535
 

@@ -145,7 +145,7 @@ describe("the command line", () => {
     ["npmrc", ".npmrc", "an absolute path"],
     ["vcluster-chart", "charts/vcluster", "an absolute path"],
     ["vcluster-chart-digest", "sha256:00", "64 hexadecimal digits"],
-    ["vcluster-image", "a@b", "an image reference"],
+    ["vcluster-image", "a:1@sha256:0", "an image reference"],
     ["vcluster-kubernetes-image", " ", "an image reference"],
     ["image-registry", "https://mirror.example", "without https://"],
     ["default-tenant-host-image", "host:1", "with its digest"],
@@ -191,11 +191,17 @@ describe("the command line", () => {
 
   it.effect("does not repeat credentials that were put into a URL", () =>
     Effect.gen(function* () {
-      const { given, err } = yield* run("--npm-registry=https://me:planted@registry.example/npm")
-      assert.strictEqual(given, undefined)
-      assert.include(err, "https://***@registry.example/npm")
-      assert.include(err, "--npmrc")
-      assert.notInclude(err, "planted")
+      for (const [url, shown] of [
+        ["https://me:planted@registry.example/npm", "https://***@registry.example/npm"],
+        ["http://planted@registry.example", "http://***@registry.example"],
+        ["me:planted@registry.example", '"***@registry.example"'],
+      ] as const) {
+        const { given, err } = yield* run(`--npm-registry=${url}`)
+        assert.strictEqual(given, undefined)
+        assert.include(err, shown)
+        assert.notInclude(err, "planted")
+      }
+      assert.include((yield* run("--npm-registry=https://me:planted@r")).err, "--npmrc")
     }),
   )
 
