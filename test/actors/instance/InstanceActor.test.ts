@@ -262,29 +262,51 @@ describe("an install that fails", () => {
   )
 })
 
-describe("one bad object among others", () => {
-  it.effect("is told which field is wrong; the others are unaffected, and deleting it completes", () =>
-    Effect.gen(function* () {
-      const world = yield* makeWorld()
-      yield* world.startOperator()
-      const bad = { namespace: "team-a", name: "bad" }
-      const stored = world.cluster.apply(Kinds.PlatformInstance, {
-        apiVersion: "platform.di-framework.dev/v1alpha1",
-        kind: "PlatformInstance",
-        metadata: { ...bad, finalizers: ["platform.di-framework.dev/instance"] },
-        spec: { version: "latest", target: { type: "vcluster" }, deletionPolicy: "Delete" },
-      })
-      world.apply()
-      yield* pass(120)
-      assert.strictEqual(phase(world), "Ready")
-      const note = world.events.find(({ action }) => action === "Read")?.note ?? ""
-      assert.match(note, /spec.*version/)
-      assert.isDefined(world.cluster.find(Kinds.PlatformInstance, stored.metadata))
-      world.cluster.end(Kinds.PlatformInstance, bad)
-      yield* pass(60)
-      assert.isUndefined(world.cluster.find(Kinds.PlatformInstance, bad))
-      assert.strictEqual(phase(world), "Ready")
-    }),
+describe("one bad object among a hundred", () => {
+  it.effect(
+    "is told which field is wrong; the others are unaffected, and deleting it completes",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld({ maxConcurrentInstalls: 100 })
+        const bad = { namespace: "team-a", name: "bad" }
+        // Stored under an older CRD, when this was allowed.
+        world.cluster.apply(Kinds.PlatformInstance, {
+          apiVersion: "platform.di-framework.dev/v1alpha1",
+          kind: "PlatformInstance",
+          metadata: { ...bad, finalizers: ["platform.di-framework.dev/instance"] },
+          spec: { version: "latest", target: { type: "vcluster" }, deletionPolicy: "Delete" },
+        })
+        const others = Array.from({ length: 99 }, (_, number) => ({
+          namespace: "team-a",
+          name: `i${number}`,
+        }))
+        const allReady = () => {
+          const statuses = others.map((ref) => decoded(world.cluster.instance(ref) ?? assert.fail()).status)
+          return statuses.every((status) => status?.phase === "Ready" && status.observedGeneration === 1)
+        }
+        yield* world.startOperator()
+        for (const metadata of others)
+          world.cluster.apply(Kinds.PlatformInstance, { ...manifestOf(), metadata })
+        yield* pass(100)
+        assert.isTrue(allReady())
+        // It says so once, and rests.
+        const told = world.events.filter(({ action }) => action === "Read")
+        assert.lengthOf(told, 1)
+        assert.match(told[0]?.note ?? "", /spec.*version/)
+        const status = JSON.stringify(world.cluster.instance(bad)?.status)
+        assert.match(status, /"phase":"Failed"/)
+        assert.match(
+          status,
+          /"type":"Ready","status":"False","reason":"InstallFailed","message":"[^"]*version/,
+        )
+        const writes = world.cluster.writes.length
+        world.cluster.end(Kinds.PlatformInstance, bad)
+        yield* pass(30)
+        assert.isUndefined(world.cluster.instance(bad))
+        assert.isTrue(allReady())
+        assert.isEmpty(world.cluster.writes.slice(writes).filter((write) => /\bi\d+\b/.test(write)))
+      }),
+    60_000,
   )
 })
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"
-import { type Facts, nextStatus } from "../../../src/actors/instance/report.ts"
+import type { Facts } from "../../../src/actors/instance/Facts.ts"
+import { nextStatus } from "../../../src/actors/instance/report.ts"
 import { findCondition, reasons } from "../../../src/schema/Conditions.ts"
 import type { PlatformInstanceStatus } from "../../../src/schema/PlatformStatus.ts"
 import type { InstanceRecord } from "../../../src/services/StateStore/StateStore.ts"
@@ -102,6 +103,106 @@ describe("the status of an instance", () => {
   it("that is repaired: nothing changes at all", () => {
     const facts = { ...done, running: installing("RepairDue", "sameVersion", 1) }
     assert.deepStrictEqual(nextStatus(readyStatus, facts, later), readyStatus)
+  })
+
+  describe("during a resync", () => {
+    const resync = { serviceUID: "another", podUID: "pod", startedAt: noon }
+    const resyncing: Facts = { ...done, record: Option.some({ ...record, resync }) }
+    const waiting = (reason: "KubeconfigMissing" | "Resyncing"): Facts => ({
+      ...resyncing,
+      ...notReady(reason, "waiting"),
+      record: resyncing.record,
+    })
+
+    for (const reason of ["KubeconfigMissing", "Resyncing"] as const) {
+      it(`whose target comes back (${reason}): Provisioning, what was installed unchanged`, () => {
+        const status = nextStatus(readyStatus, waiting(reason), later)
+        assert.deepStrictEqual(row(status), [
+          "Provisioning",
+          `False ${reason}`,
+          "True FirstInstall",
+          "True Applied",
+          "False TargetPending",
+        ])
+        assert.deepStrictEqual(status.target, {
+          serviceUID: "service",
+          resyncServiceUID: "another",
+          resyncStarted: noon,
+        })
+      })
+    }
+
+    const installingAgain = [
+      "Installing",
+      "True Ready",
+      "True FirstInstall",
+      "True Applied",
+      "False Installing",
+    ]
+    it("that is about to be installed again, or is: Installing, not ready, what was installed unchanged", () => {
+      const before = nextStatus(readyStatus, waiting("Resyncing"), noon)
+      assert.deepStrictEqual(rowAfter(before, resyncing), installingAgain)
+      const running = { ...resyncing, running: installing("Resync", "sameVersion", 1) }
+      const status = nextStatus(before, running, later)
+      assert.deepStrictEqual(row(status), installingAgain)
+      assert.strictEqual(status.target?.resyncServiceUID, "another")
+      assert.strictEqual(status.installedVersion, "6.0.22")
+    })
+
+    it("whose install fails: Failed with its words, and the resync still told", () => {
+      const before = nextStatus(readyStatus, waiting("Resyncing"), noon)
+      const failure = Option.some({ reason: "InstallFailed", message: "boom", generation: 1 } as const)
+      const status = nextStatus(before, { ...resyncing, failure }, later)
+      assert.deepStrictEqual(row(status), [
+        "Failed",
+        "True Ready",
+        "False InstallFailed",
+        "True Applied",
+        "False InstallFailed",
+      ])
+      assert.strictEqual(status.target?.resyncServiceUID, "another")
+      const again = nextStatus(
+        status,
+        { ...resyncing, failure, running: installing("Resync", "sameVersion", 1) },
+        later,
+      )
+      assert.deepStrictEqual([again.phase, message(again, "Installed")], ["Installing", "boom"])
+      assert.strictEqual(findCondition(again.conditions, "Ready")?.status, "False")
+    })
+
+    it("that is late: Failed, unreachable on TargetReady and Ready", () => {
+      const facts = {
+        ...waiting("Resyncing"),
+        ...notReady("TargetUnreachable", "waits at"),
+        record: resyncing.record,
+      }
+      assert.deepStrictEqual(rowAfter(readyStatus, facts), [
+        "Failed",
+        "False TargetUnreachable",
+        "True FirstInstall",
+        "True Applied",
+        "False TargetUnreachable",
+      ])
+    })
+
+    it("that is done: Ready, reason Resync, and nothing of it left", () => {
+      const before = nextStatus(readyStatus, resyncing, noon)
+      const { installed } = record
+      const after: InstanceRecord = {
+        ...record,
+        serviceUID: "another",
+        ...(installed === undefined ? {} : { installed: { ...installed, reason: "Resync" } }),
+      }
+      const status = nextStatus(before, { ...done, record: Option.some(after) }, later)
+      assert.deepStrictEqual(row(status), [
+        "Ready",
+        "True Ready",
+        "True Resync",
+        "True Applied",
+        "True Ready",
+      ])
+      assert.deepStrictEqual(status.target, { serviceUID: "another" })
+    })
   })
 
   it("whose target is back and that is repaired at once: Ready, as it was before", () => {

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Option, Schema } from "effect"
-import { type Facts, nextStatus } from "../../../src/actors/instance/report.ts"
+import type { Facts } from "../../../src/actors/instance/Facts.ts"
+import { nextStatus } from "../../../src/actors/instance/report.ts"
 import { reasons } from "../../../src/schema/Conditions.ts"
 import { decodeManifestStatus } from "../../../src/schema/Manifest.ts"
 import type { PlatformInstanceStatus } from "../../../src/schema/PlatformStatus.ts"

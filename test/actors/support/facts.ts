@@ -1,7 +1,8 @@
 // What a pass knows of an instance, for tests of the report: an instance from first sight to Ready.
 import { Option } from "effect"
+import type { Facts } from "../../../src/actors/instance/Facts.ts"
 import type { Operation } from "../../../src/actors/instance/Operation.ts"
-import { type Facts, nextStatus } from "../../../src/actors/instance/report.ts"
+import { nextStatus } from "../../../src/actors/instance/report.ts"
 import type { TargetCondition } from "../../../src/actors/instance/target/TargetState.ts"
 import { findCondition } from "../../../src/schema/Conditions.ts"
 import type { PlatformInstanceStatus } from "../../../src/schema/PlatformStatus.ts"
