@@ -4,7 +4,7 @@ import { Option, Schema } from "effect"
 import { findCondition, installFailureReasons } from "../../schema/Conditions.ts"
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
-import type { DeletionReport, InstallFailure } from "./report.ts"
+import type { DeletionReport, InstallFailure } from "./Facts.ts"
 import type { Kubeconfig } from "./target/Kubeconfig.ts"
 import type { TargetCondition } from "./target/TargetState.ts"
 

@@ -4,9 +4,10 @@ import { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { formatTime } from "../../schema/Time.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, type KubeObject, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import type { Facts } from "./Facts.ts"
 import { internalErrorStatus } from "./internalError.ts"
 import type { Memory } from "./Memory.ts"
-import { type Facts, nextStatus, unreadableStatus } from "./report.ts"
+import { nextStatus, unreadableStatus } from "./report.ts"
 import { Views } from "./Views.ts"
 
 type Subject = {
@@ -48,7 +49,7 @@ export const writeStatus = Effect.fnUntraced(function* (memory: Memory, subject:
 
 const StatusOnly = Schema.Struct({ status: Schema.optionalKey(PlatformInstanceStatus) })
 
-/** Writes what becomes of the status of an object that nothing else is known of; the rest of its status stays. */
+/** Writes what becomes of the status of an object that nothing else is known of. Gives whether that is news. */
 const amendStatus = Effect.fnUntraced(function* (
   object: KubeObject,
   amend: (before: PlatformInstanceStatus, now: string) => PlatformInstanceStatus,
@@ -56,8 +57,9 @@ const amendStatus = Effect.fnUntraced(function* (
   const { metadata } = object
   const before = Option.getOrUndefined(Schema.decodeUnknownOption(StatusOnly)(object))?.status ?? {}
   const after = amend(before, yield* timeNow)
-  if (Equal.equals(before, after)) return
+  if (Equal.equals(before, after)) return false
   yield* replaceStatus({ metadata: { ...metadata, namespace: metadata.namespace ?? "" } }, after)
+  return true
 })
 
 /** Of an object that cannot be worked on at all: its spec or its record cannot be read. */

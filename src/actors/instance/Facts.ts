@@ -1,0 +1,41 @@
+// What is known of an instance when its status is written.
+import type { Option } from "effect"
+import type { InstallFailureReason } from "../../schema/Conditions.ts"
+import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
+import type { DeletionFailureReason } from "./deletion/deletionStep.ts"
+import type { Operation } from "./Operation.ts"
+import type { TargetCondition } from "./target/TargetState.ts"
+
+export interface InstallFailure {
+  readonly reason: InstallFailureReason
+  readonly message: string
+  readonly generation: number
+}
+
+export type DeletionReport =
+  | { readonly _tag: "Working"; readonly message: string }
+  | { readonly _tag: "WaitingForCleanup"; readonly message: string }
+  | {
+      readonly _tag: "Failed"
+      readonly reason: DeletionFailureReason
+      readonly message: string
+    }
+
+export interface Facts {
+  readonly generation: number
+  readonly deletion: Option.Option<DeletionReport>
+  /**
+   * Nothing is known of the target yet in this life of the operator: a target that was ready is not said to be
+   * lost until it has been asked.
+   */
+  readonly targetUndetermined: boolean
+  /** `None` when the target is ready. */
+  readonly targetNotReady: Option.Option<TargetCondition>
+  /** Whether anything was begun for this instance beyond seeing it. */
+  readonly begun: boolean
+  readonly protection: Option.Option<{ readonly installed: boolean; readonly message: string }>
+  readonly running: Option.Option<Operation>
+  readonly record: Option.Option<InstanceRecord>
+  readonly failure: Option.Option<InstallFailure>
+  readonly kubeconfigSecret: Option.Option<string>
+}

@@ -1,0 +1,199 @@
+// Carries out what the plan decided: at most one step that changes the world, or a start in the slot.
+import { DateTime, Effect, Option } from "effect"
+import { FINALIZER } from "../../schema/Names.ts"
+import { platformConfig } from "../../schema/PlatformConfig.ts"
+import { instanceKey } from "../../schema/PlatformInstance.ts"
+import { parseTime } from "../../schema/Time.ts"
+import { Events } from "../../services/Events/Events.ts"
+import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
+import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import { Pulumi } from "../../services/Pulumi/Pulumi.ts"
+import type { Decision } from "./Decision.ts"
+import { runInstall } from "./install/Install.ts"
+import type { Memory } from "./Memory.ts"
+import { type Operation, OperationError } from "./Operation.ts"
+import type { InstanceServices, Pass } from "./Pass.ts"
+import type { Installed } from "./plan.ts"
+import { backOff } from "./settle.ts"
+import { runInline, runInSlot } from "./target/ensureTarget.ts"
+import { targetServer } from "./target/observeTarget.ts"
+import { type InlineStep, isInline, type TargetVerdict } from "./target/TargetState.ts"
+import { Views } from "./Views.ts"
+
+/** What the record proves for this life; a predecessor's settings are applied anew, its version stands. */
+export const installedBy = (pass: Pass): Option.Option<Installed> =>
+  Option.flatMap(pass.memory.record, ({ uid, installed }) =>
+    installed === undefined
+      ? Option.none()
+      : Option.some({
+          version: installed.version,
+          generation: uid === pass.instance.metadata.uid ? installed.generation : 0,
+          finishedAt: Option.match(parseTime(installed.finishedAt), {
+            onNone: () => 0,
+            onSome: DateTime.toEpochMillis,
+          }),
+        }),
+  )
+
+export const runningIn = (pass: Pass): Option.Option<Operation> => {
+  const state = pass.context.slot.state()
+  return state._tag === "Running" ? Option.some(state.operation) : Option.none()
+}
+
+const isCancelling = (pass: Pass): boolean => {
+  const state = pass.context.slot.state()
+  return state._tag === "Running" && state.cancelling
+}
+
+const addFinalizer = Effect.fn("Instance.addFinalizer")(function* (pass: Pass) {
+  const kubernetes = yield* Kubernetes
+  const views = yield* Views
+  const { uid, resourceVersion, finalizers } = pass.object.metadata
+  const written = yield* kubernetes.patch(Instances, instanceKey(pass.instance), {
+    type: "merge",
+    patch: { metadata: { uid, resourceVersion, finalizers: [...(finalizers ?? []), FINALIZER] } },
+  })
+  yield* views.awaitWrite(Instances, written)
+})
+
+/** How often a step may be taken in a row: the world may change under it, but not that often. */
+const maxRepeats = 3
+
+const countStep = (memory: Memory, { _tag: tag }: InlineStep): Effect.Effect<void, OperationError> => {
+  memory.lastStep = { tag, times: memory.lastStep.tag === tag ? memory.lastStep.times + 1 : 1 }
+  return memory.lastStep.times <= maxRepeats
+    ? Effect.void
+    : Effect.fail(
+        new OperationError({
+          reason: "TargetError",
+          message: `${tag}: the step succeeds and takes no effect; something changes it back`,
+          cancelled: false,
+        }),
+      )
+}
+
+/** A quick step that failed is remembered as `TargetError` and tried again after the backoff. */
+const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep) {
+  const { memory } = pass
+  const failure = yield* runInline(pass.instance, memory.record, step).pipe(
+    Effect.tap(() => countStep(memory, step)),
+    Effect.map(({ record, published }) => {
+      memory.record = Option.orElse(record, () => memory.record)
+      memory.published = Option.orElse(published, () => memory.published)
+      return Option.none<OperationError>()
+    }),
+    Effect.catchTag("OperationError", Effect.succeedSome),
+  )
+  if (Option.isSome(failure)) {
+    yield* Effect.logWarning("target step failed").pipe(
+      Effect.annotateLogs({ message: failure.value.message }),
+    )
+    memory.targetFailure = Option.some({ reason: "TargetError", message: failure.value.message })
+    yield* backOff(memory, "Target")
+    const events = yield* Events
+    yield* events.emit(pass.object, {
+      type: "Warning",
+      reason: failure.value.reason,
+      action: "Target",
+      note: failure.value.message,
+    })
+  } else {
+    memory.targetFailure = Option.none()
+  }
+  yield* pass.context.mailbox.wake("progress")
+})
+
+const takeStep = (
+  pass: Pass,
+  { step, condition }: Extract<TargetVerdict, { readonly _tag: "Act" }>,
+): Effect.Effect<void, never, InstanceServices> =>
+  isInline(step)
+    ? takeInlineStep(pass, step)
+    : pass.context.slot.start({ _tag: "Target", step: step._tag, condition }, runInSlot(pass.instance, step))
+
+/** What the spec says to the platform's program; the operator's own part does not change with an edit. */
+export const renderedConfig = ({ instance }: Pass): ReadonlyMap<string, string> =>
+  platformConfig(instance.spec, {
+    storageRoot: instance.spec.platform?.storageRoot ?? "",
+    kubernetesEndpoint: targetServer(instanceKey(instance)),
+  })
+
+/** A retained predecessor's platform is nothing that this instance has shown as installed yet. */
+const overWhat = (pass: Pass, before: Installed | undefined) => {
+  if (before === undefined || pass.memory.status.installedVersion === undefined) return "nothing"
+  return before.version === pass.instance.spec.version ? "sameVersion" : "otherVersion"
+}
+
+const startInstall = Effect.fnUntraced(function* (
+  pass: Pass,
+  decision: Extract<Decision, { readonly _tag: "Install" }>,
+  target: Extract<TargetVerdict, { readonly _tag: "Ready" }>,
+) {
+  const { memory, instance, context } = pass
+  const { version } = instance.spec
+  // One that is silent just now may be another cluster by the time it answers; the answer starts the next pass.
+  if (Option.isNone(memory.kubeconfig) || pass.prober.state()._tag !== "Answers") return
+  const before = Option.getOrUndefined(installedBy(pass))
+  const operation: Operation = {
+    _tag: "Install",
+    reason: decision.reason,
+    generation: instance.metadata.generation,
+    version,
+    over: overWhat(pass, before),
+    config: renderedConfig(pass),
+    superseding: memory.superseded,
+  }
+  yield* context.slot.start(
+    operation,
+    runInstall({
+      object: pass.object,
+      instance,
+      reason: decision.reason,
+      refresh: decision.refresh,
+      record: memory.record,
+      kubeconfig: memory.kubeconfig.value,
+      server: targetServer(instanceKey(instance)),
+      kubeSystemUID: target.kubeSystemUID,
+      serviceUID: target.serviceUID,
+    }),
+  )
+})
+
+/** The package is fetched while the target comes up: time to Ready is the longer of the two, not their sum. */
+const prefetch = Effect.fnUntraced(function* (pass: Pass) {
+  const { version } = pass.instance.spec
+  if (pass.memory.prefetched.has(version)) return
+  pass.memory.prefetched.add(version)
+  const pulumi = yield* Pulumi
+  // A failure here is met again, and told, by the install that needs the package.
+  yield* Effect.forkIn(Effect.ignore(pulumi.fetch(version)), pass.scope)
+})
+
+export const act = Effect.fnUntraced(function* (
+  pass: Pass,
+  decision: Decision,
+  verdict: TargetVerdict,
+): Effect.fn.Return<void, KubeError, InstanceServices> {
+  switch (decision._tag) {
+    case "AddFinalizer":
+      return yield* addFinalizer(pass)
+    case "TargetStep":
+      yield* prefetch(pass)
+      return verdict._tag === "Act" ? yield* takeStep(pass, verdict) : undefined
+    case "Install":
+      return verdict._tag === "Ready" ? yield* startInstall(pass, decision, verdict) : undefined
+    case "CancelOperation":
+      if (isCancelling(pass)) return
+      yield* Effect.logInfo("cancelling operation").pipe(Effect.annotateLogs({ because: decision.because }))
+      if (
+        Option.exists(runningIn(pass), (running) => running._tag === "Install") &&
+        verdict._tag === "Ready"
+      ) {
+        pass.memory.superseded = true
+      }
+      return yield* pass.context.slot.cancel
+    case "Delete":
+    case "Wait":
+      return
+  }
+})

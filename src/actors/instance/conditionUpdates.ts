@@ -1,0 +1,188 @@
+// What the conditions say: facts turned into updates. Conditions keep what the last finished operation proved.
+import { Option } from "effect"
+import { type ConditionUpdate, targetFailureReasons } from "../../schema/Conditions.ts"
+import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
+import type { DeletionReport, Facts } from "./Facts.ts"
+import type { TargetCondition } from "./target/TargetState.ts"
+
+type Installed = NonNullable<InstanceRecord["installed"]>
+
+export const isTargetFailure = (condition: TargetCondition): boolean =>
+  targetFailureReasons.some((reason) => reason === condition.reason)
+
+const appliedMessage = (installed: Installed): string =>
+  `generation ${installed.generation}: ${installed.tenants} tenants, ${installed.users} users, ${
+    installed.issuer === undefined || installed.issuer === ""
+      ? "no tenant auth issuer"
+      : `issuer ${installed.issuer}`
+  }`
+
+/** The control plane was restarted for what was lost, and the platform is not installed again yet. */
+export const isResyncing = (facts: Facts): boolean =>
+  Option.exists(facts.record, ({ resync }) => resync !== undefined)
+
+/** What the conditions about the install say now, `Ready` included, when the target is ready. */
+const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
+  const running = Option.getOrUndefined(facts.running)
+  const install = running?._tag === "Install" ? running : undefined
+  // Until a resync's install has put back what was lost, the instance is not usable.
+  if (isResyncing(facts) && (install !== undefined || Option.isNone(facts.failure))) {
+    const message = "installing again what was lost with service/vcluster or its kubeconfig"
+    return [
+      { type: "Ready", status: "False", reason: "Installing", message, observedGeneration: facts.generation },
+    ]
+  }
+  // One over the same version changes nothing before it has ended: what the last one proved stands meanwhile.
+  if (install !== undefined && install.over !== "sameVersion") {
+    const { version, generation: observedGeneration } = install
+    const message = `installing version ${version}`
+    return [{ type: "Ready", status: "False", reason: "Installing", message, observedGeneration }]
+  }
+  if (Option.isSome(facts.failure)) {
+    const { reason, message, generation: observedGeneration } = facts.failure.value
+    const stopped = reason === "TenantAuthSecretUnavailable" || reason === "TenantHostImageUnsupported"
+    return [
+      { type: "Installed", status: "False", reason, message, observedGeneration },
+      ...(stopped
+        ? [{ type: "ConfigApplied", status: "False", reason, message, observedGeneration } as const]
+        : []),
+      { type: "Ready", status: "False", reason, message, observedGeneration },
+    ]
+  }
+  const installed = Option.getOrUndefined(facts.record)?.installed
+  if (installed === undefined) {
+    // Without a Ready condition a generic client takes an object for done.
+    const message = "the platform is to be installed"
+    return [
+      {
+        type: "Ready",
+        status: "False",
+        reason: "Installing",
+        message,
+        observedGeneration: facts.generation,
+      },
+    ]
+  }
+  const observedGeneration = installed.generation
+  const { version } = installed
+  return [
+    {
+      type: "Installed",
+      status: "True",
+      reason: installed.reason,
+      message: `version ${version} is installed`,
+      observedGeneration,
+    },
+    {
+      type: "ConfigApplied",
+      status: "True",
+      reason: "Applied",
+      message: appliedMessage(installed),
+      observedGeneration,
+    },
+    {
+      type: "Ready",
+      status: "True",
+      reason: "Ready",
+      message: `version ${version} is ready`,
+      observedGeneration,
+    },
+  ]
+}
+
+const targetUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
+  const observedGeneration = facts.generation
+  if (Option.isNone(facts.targetNotReady)) {
+    return [
+      {
+        type: "TargetReady",
+        status: "True",
+        reason: "Ready",
+        message: "the target cluster answers",
+        observedGeneration,
+      },
+      ...installUpdates(facts),
+    ]
+  }
+  const { reason, message } = facts.targetNotReady.value
+  const failed = targetFailureReasons.find((each) => each === reason)
+  return [
+    { type: "TargetReady", status: "False", reason, message, observedGeneration },
+    failed === undefined
+      ? {
+          type: "Ready",
+          status: "False",
+          reason: "TargetPending",
+          message: "waiting for the target cluster",
+          observedGeneration,
+        }
+      : { type: "Ready", status: "False", reason: failed, message, observedGeneration },
+  ]
+}
+
+const deletionUpdates = (
+  report: DeletionReport,
+  observedGeneration: number,
+): ReadonlyArray<ConditionUpdate> => {
+  switch (report._tag) {
+    case "Working":
+      return [
+        {
+          type: "Ready",
+          status: "False",
+          reason: "TargetPending",
+          message: report.message,
+          observedGeneration,
+        },
+      ]
+    case "WaitingForCleanup":
+      return [
+        {
+          type: "Ready",
+          status: "False",
+          reason: "WaitingForStorageCleanup",
+          message: report.message,
+          observedGeneration,
+        },
+      ]
+    case "Failed": {
+      const { reason, message } = report
+      return [
+        reason === "TargetDeleteFailed"
+          ? { type: "TargetReady", status: "False", reason, message, observedGeneration }
+          : { type: "Installed", status: "False", reason, message, observedGeneration },
+        { type: "Ready", status: "False", reason, message, observedGeneration },
+      ]
+    }
+  }
+}
+
+export const conditionUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
+  const observedGeneration = facts.generation
+  const protection: ReadonlyArray<ConditionUpdate> = Option.match(facts.protection, {
+    onNone: () => [],
+    onSome: ({ installed, message }) => [
+      installed
+        ? {
+            type: "OwnerServiceProtected",
+            status: "True",
+            reason: "AdmissionPolicyInstalled",
+            message,
+            observedGeneration,
+          }
+        : {
+            type: "OwnerServiceProtected",
+            status: "False",
+            reason: "AdmissionPolicyUnavailable",
+            message,
+            observedGeneration,
+          },
+    ],
+  })
+  if (Option.isSome(facts.deletion)) return deletionUpdates(facts.deletion.value, observedGeneration)
+  if (!facts.begun) {
+    const message = "waiting for the target cluster"
+    return [{ type: "Ready", status: "False", reason: "TargetPending", message, observedGeneration }]
+  }
+  return [...targetUpdates(facts), ...protection]
+}

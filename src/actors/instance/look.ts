@@ -1,0 +1,77 @@
+// One look at an instance's target: the caches, the kubeconfig as it is now, the prober, and the verdict over them.
+import { Clock, Duration, Effect, Option } from "effect"
+import { hostNamespace } from "../../schema/Names.ts"
+import { instanceKey } from "../../schema/PlatformInstance.ts"
+import { Helm } from "../../services/Helm/Helm.ts"
+import type { KubeError } from "../../services/Kubernetes/Kubernetes.ts"
+import type { Memory } from "./Memory.ts"
+import type { InstanceServices, Pass } from "./Pass.ts"
+import { Settings } from "./Settings.ts"
+import { controlPlaneState } from "./target/ControlPlane.ts"
+import { ownerOf, readKubeconfig, versionOf } from "./target/Kubeconfig.ts"
+import { observeTarget } from "./target/observeTarget.ts"
+import { Protection, type ProtectionState } from "./target/Protection.ts"
+import { judgeTarget, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
+import { type InstanceView, Views } from "./Views.ts"
+
+/** What one look at the target gave. */
+export interface Seen {
+  readonly verdict: TargetVerdict
+  /** Nothing is known of it yet in this life of the operator. */
+  readonly undetermined: boolean
+  readonly protection: Option.Option<ProtectionState>
+  readonly kubeconfigSecret: Option.Option<string>
+}
+
+/** Holds the kubeconfig of the vCluster as it is now; one read for each version of its Secret. */
+const followKubeconfig = Effect.fnUntraced(function* (pass: Pass, view: InstanceView) {
+  const { memory, prober } = pass
+  const source = Option.getOrUndefined(view.sourceSecret)
+  const service = view.services.find(({ metadata }) => metadata.name === "vcluster")
+  // One left over from an earlier Service is not this vCluster's.
+  if (source === undefined || service === undefined) return
+  if (!Option.contains(ownerOf(source), service.metadata.uid)) return
+  if (!Option.exists(memory.kubeconfig, (held) => held.version === versionOf(source))) {
+    memory.kubeconfig = yield* readKubeconfig(hostNamespace(instanceKey(pass.instance)))
+  }
+  // The Secret can be there before the API serves: until the control plane has been ready once there is nothing to
+  // ask, and nothing to count as a failure.
+  const serves =
+    prober.state()._tag !== "Unknown" || controlPlaneState(view.statefulSet, view.controlPlanePods).ready
+  if (Option.isSome(memory.kubeconfig) && serves) yield* prober.use(memory.kubeconfig.value)
+})
+
+/** Steps that a restarted operator takes once, because it cannot know what is there: no sign of a loss. */
+const isFirstLook = (memory: Memory, step: TargetStep): boolean =>
+  step._tag === "ApplyProtection" || (step._tag === "PublishKubeconfig" && Option.isNone(memory.published))
+
+export const look = Effect.fnUntraced(function* (
+  pass: Pass,
+): Effect.fn.Return<Seen, KubeError, InstanceServices> {
+  const { memory, instance } = pass
+  const view = yield* (yield* Views).read(instanceKey(instance))
+  yield* followKubeconfig(pass, view)
+  const helm = yield* Helm
+  const settings = yield* Settings
+  const protection = yield* (yield* Protection).state
+  const verdict = judgeTarget(
+    observeTarget(view, {
+      key: instanceKey(instance),
+      uid: instance.metadata.uid,
+      record: memory.record,
+      published: memory.published,
+      probe: pass.prober.state(),
+      protectionKnown: Option.isSome(protection),
+      chartVersion: helm.chartVersion,
+      operatorNamespace: settings.operatorNamespace,
+      now: yield* Clock.currentTimeMillis,
+      repairIntervalMillis: Duration.toMillis(settings.repairInterval),
+    }),
+  )
+  // Without a kubeconfig there is nobody to ask, and a step that has failed is an answer.
+  const undetermined =
+    (pass.prober.state()._tag === "Unknown" && Option.isSome(memory.kubeconfig)) ||
+    (verdict._tag === "Act" && isFirstLook(memory, verdict.step) && Option.isNone(memory.targetFailure))
+  const kubeconfigSecret = Option.map(view.kubeconfigSecret, ({ metadata }) => metadata.name)
+  return { verdict, undetermined, protection, kubeconfigSecret }
+})
