@@ -32,8 +32,9 @@ const passRetry = Duration.seconds(1)
 const unreadable = Effect.fnUntraced(function* (object: KubeObject, message: string) {
   const events = yield* Events
   yield* Effect.logError("instance cannot be read").pipe(Effect.annotateLogs({ message }))
-  yield* events.emit(object, { type: "Warning", reason: "InstallFailed", action: "Read", note: message })
-  yield* writeUnreadable(object, message)
+  if (yield* writeUnreadable(object, message)) {
+    yield* events.emit(object, { type: "Warning", reason: "InstallFailed", action: "Read", note: message })
+  }
 })
 
 interface Life {
