@@ -27,10 +27,10 @@ const targetFalse: Record<TargetWaitingReason | TargetFailureReason, string> = {
   KubeconfigPending:
     "The vCluster has not written its kubeconfig Secret `vc-vcluster` yet, or has not answered yet.",
   KubeconfigMissing:
-    "`vc-vcluster` was there and is gone; a resync begins. Not set yet, see the status page.",
+    "`vc-vcluster` was there and is gone; a resync begins, which writes it again.",
   Repairing: "An object of the release is missing and is put back from the stored release.",
   RolledBack: "An interrupted or failed change of the release is taken back to the last deployed revision.",
-  Resyncing: "The vCluster is writing its objects to the host again. Not set yet, see the status page.",
+  Resyncing: "A resync: the control plane is started again and writes its objects to the host.",
   TargetUnreachable: "Three checks of the API in a row failed; the message names its address.",
   TargetError:
     "A step towards the target failed; the message names step and error. Tried again with a backoff.",
@@ -43,7 +43,7 @@ const installedTrue: Record<InstallReason, string> = {
   SpecChanged: "Something else in `spec` was changed, or the instance took over what a retained one left.",
   Retry: "The install or repair before it had failed.",
   RepairDue: "A repair interval had passed.",
-  Resync: "The platform was installed again after a resync. Not set yet, see the status page.",
+  Resync: "The platform was installed again after a resync.",
 }
 
 const installedFalse: Record<InstallFailureReason, string> = {
