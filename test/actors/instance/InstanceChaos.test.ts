@@ -1,6 +1,7 @@
 // Random lives of an instance. A failure prints the shortest one that still fails, and how to replay it.
 import { assert, it } from "@effect/vitest"
 import { Arbitrary, Effect, Option, Schema } from "effect"
+import { publishedSource, versionOf } from "../../../src/actors/instance/target/Kubeconfig.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { key } from "../support/instances.ts"
 import { makeWorld, pass, type World } from "../support/World.ts"
@@ -31,6 +32,17 @@ const verbs = {
     Effect.sync(() => world.cluster.end(Kinds.StatefulSet, { namespace: world.host, name: "vcluster" })),
   loseKubeconfig: (world: World) =>
     Effect.sync(() => world.cluster.end(Kinds.Secret, { namespace: "team-a", name: "one-kubeconfig" })),
+  loseOwner: (world: World) =>
+    Effect.sync(() => world.cluster.end(Kinds.Service, { namespace: world.host, name: "vcluster" })),
+  // One that the operator has seen: what was never seen is missed by nobody.
+  loseSource: (world: World) =>
+    Effect.sync(() => {
+      const source = world.cluster.find(Kinds.Secret, { namespace: world.host, name: "vc-vcluster" })
+      const published = world.cluster.find(Kinds.Secret, { namespace: "team-a", name: "one-kubeconfig" })
+      if (source === undefined || published === undefined) return
+      if (Option.contains(publishedSource(published), versionOf(source)))
+        world.cluster.end(Kinds.Secret, source.metadata)
+    }),
   losePolicy: (world: World) =>
     Effect.sync(() => {
       for (const { metadata } of world.cluster.all(Kinds.NetworkPolicy))
@@ -54,6 +66,8 @@ const names = [
   "loseService",
   "loseStatefulSet",
   "loseKubeconfig",
+  "loseOwner",
+  "loseSource",
   "losePolicy",
   "refuse",
 ] as const

@@ -4,7 +4,7 @@ import type { PlatformInstanceStatus } from "../../../src/schema/PlatformStatus.
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { key } from "../support/instances.ts"
 import { condition, outcomes, phase, ready, reasons } from "../support/readings.ts"
-import { pass, type World } from "../support/World.ts"
+import { makeWorld, pass, type World } from "../support/World.ts"
 
 const losses = {
   Secret: (world: World) => world.cluster.end(Kinds.Secret, { namespace: world.host, name: "vc-vcluster" }),
@@ -19,7 +19,7 @@ const status = (world: World) => Option.getOrThrow(world.status())
 const storyAfter = (world: World, lines: number) => world.story().slice(lines)
 
 /** Where every resync ends, however often it was disturbed. */
-const assertResynced = (world: World) => {
+const assertResynced = (world: World, installs: ReadonlyArray<string> = ["FirstInstall", "Resync"]) => {
   assert.strictEqual(phase(world), "Ready")
   assert.isEmpty(status(world).conditions?.filter((each) => each.status !== "True"))
   assert.deepInclude(condition(world, "Installed"), { status: "True", reason: "Resync" })
@@ -30,7 +30,7 @@ const assertResynced = (world: World) => {
   assert.strictEqual(last?.ownerUID, serviceUID(world))
   assert.deepStrictEqual(
     world.pulumi.runs.filter(({ outcome }) => outcome === "succeeded").map(({ request }) => request.kind),
-    ["FirstInstall", "Resync"],
+    installs,
   )
 }
 
@@ -102,6 +102,22 @@ describe("an owner Service that is lost", () => {
       assertResynced(world)
     }),
   )
+})
+
+describe("an owner Service that is lost before its vCluster has served", () => {
+  for (const at of [3, 12, 21]) {
+    it.effect(`${at} s after the instance was created holds nothing up for good`, () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld()
+        yield* world.startOperator()
+        world.apply()
+        yield* pass(at)
+        losses.Service(world)
+        yield* pass(150)
+        assertResynced(world, ["Resync"])
+      }),
+    )
+  }
 })
 
 describe("the status during a resync", () => {

@@ -1,7 +1,8 @@
 // An API server in memory, as far as the actors rely on one: versions, generations and UIDs, preconditions,
 // finalizers, the garbage of owners that are gone, namespaces that refuse what is new while they end. What changes
 // is told to whoever watches. Controllers are in Controllers.ts; a vCluster in Vcluster.ts.
-import { Clock, Duration, Effect, Option, Predicate, PubSub, Stream } from "effect"
+import { Clock, DateTime, Duration, Effect, Option, Predicate, PubSub, Stream } from "effect"
+import { formatTime } from "../../../src/schema/Time.ts"
 import { isSecret, Namespace, PlatformInstance } from "../../../src/services/Kubernetes/Kinds.ts"
 import {
   KubeError,
@@ -154,7 +155,7 @@ export const makeCluster = Effect.gen(function* () {
         ...ref,
         uid: `uid-${++counter}`,
         resourceVersion: "0",
-        creationTimestamp: "2026-11-03T12:00:00Z",
+        creationTimestamp: formatTime(DateTime.makeUnsafe(clock.currentTimeMillisUnsafe())),
       },
     })
   }

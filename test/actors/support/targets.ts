@@ -18,6 +18,7 @@ export const healthy: TargetObservation = {
   recordedServiceUID: Option.some("service"),
   podUID: Option.some("pod"),
   podEnding: false,
+  podPredatesService: false,
   resync: Option.none(),
   resyncDeadlineMillis: 90 * 60_000,
   controlPlane: { ready: true, message: "statefulset/vcluster is ready" },

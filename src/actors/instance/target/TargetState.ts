@@ -100,6 +100,8 @@ export interface TargetObservation {
   readonly podUID: Option.Option<string>
   /** It was asked to end and has not ended yet. */
   readonly podEnding: boolean
+  /** It is older than the Service: what its process has found as its owner was another one. */
+  readonly podPredatesService: boolean
   readonly resync: Option.Option<ResyncState>
   /** After this long a resync that still waits is told as unreachable: three repair intervals. */
   readonly resyncDeadlineMillis: number
@@ -261,6 +263,9 @@ const resyncVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
   }
   if (Option.isSome(seen.recordedServiceUID) && seen.recordedServiceUID.value !== serviceUID) {
     return act(begin, "Resyncing", "service/vcluster was replaced; what it owned was collected")
+  }
+  if (secretMissing && seen.podPredatesService) {
+    return act(begin, "Resyncing", "service/vcluster was replaced before it had ever served")
   }
   return seen.everServed && secretMissing
     ? act(

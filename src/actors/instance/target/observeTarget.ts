@@ -5,6 +5,7 @@ import { hostNamespace } from "../../../schema/Names.ts"
 import { parseTime } from "../../../schema/Time.ts"
 import type { ReleaseRef } from "../../../services/Helm/Helm.ts"
 import { releaseState } from "../../../services/Helm/ReleaseRecord.ts"
+import type { KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
 import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
 import type { InstanceView } from "../Views.ts"
 import { controlPlaneState } from "./ControlPlane.ts"
@@ -61,6 +62,16 @@ export interface TargetKnowledge {
 const serviceNamed = (view: InstanceView, name: string) =>
   view.services.find((service) => service.metadata.name === name)
 
+/** To the second, as the API server counts; false where it cannot be told. */
+const isOlder = (one: KubeObject, other: KubeObject): boolean => {
+  const [first, second] = [one, other].map(({ metadata }) =>
+    Option.flatMap(Option.fromNullishOr(metadata.creationTimestamp), parseTime),
+  )
+  return Option.exists(Option.all([first ?? Option.none(), second ?? Option.none()]), ([a, b]) =>
+    DateTime.isLessThan(a, b),
+  )
+}
+
 const missingObjects = (view: InstanceView): ReadonlyArray<string> => [
   ...(Option.isNone(view.statefulSet) ? ["statefulset/vcluster"] : []),
   ...["vcluster", "vcluster-headless"]
@@ -81,6 +92,7 @@ const isPublished = (view: InstanceView, knowledge: TargetKnowledge, sourceVersi
 export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): TargetObservation => {
   const { key } = knowledge
   const namespace = hostNamespace(key)
+  const service = Option.fromUndefinedOr(serviceNamed(view, "vcluster"))
   const pod = Option.fromUndefinedOr(
     view.controlPlanePods.find(({ metadata }) => metadata.name === CONTROL_PLANE_POD),
   )
@@ -98,12 +110,13 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
       Option.exists(knowledge.record, (record) => record.serviceUID !== undefined) ||
       Option.isSome(view.kubeconfigSecret),
     missingObjects: missingObjects(view),
-    serviceUID: Option.fromNullishOr(serviceNamed(view, "vcluster")?.metadata.uid),
+    serviceUID: Option.map(service, ({ metadata }) => metadata.uid),
     recordedServiceUID: Option.flatMap(knowledge.record, ({ serviceUID }) =>
       Option.fromUndefinedOr(serviceUID),
     ),
     podUID: Option.map(pod, ({ metadata }) => metadata.uid),
     podEnding: Option.exists(pod, ({ metadata }) => metadata.deletionTimestamp !== undefined),
+    podPredatesService: Option.exists(Option.all([pod, service]), ([one, other]) => isOlder(one, other)),
     resync: Option.flatMap(knowledge.record, resyncState),
     resyncDeadlineMillis: 3 * knowledge.repairIntervalMillis,
     publishedSource: Option.flatMap(view.kubeconfigSecret, publishedSource),
