@@ -26,8 +26,7 @@ const targetFalse: Record<TargetWaitingReason | TargetFailureReason, string> = {
   ControlPlanePending: "`statefulset/vcluster` is not ready; the message has the pod's own words.",
   KubeconfigPending:
     "The vCluster has not written its kubeconfig Secret `vc-vcluster` yet, or has not answered yet.",
-  KubeconfigMissing:
-    "`vc-vcluster` was there and is gone; a resync begins, which writes it again.",
+  KubeconfigMissing: "`vc-vcluster` was there and is gone; a resync begins, which writes it again.",
   Repairing: "An object of the release is missing and is put back from the stored release.",
   RolledBack: "An interrupted or failed change of the release is taken back to the last deployed revision.",
   Resyncing: "A resync: the control plane is started again and writes its objects to the host.",
