@@ -1,13 +1,21 @@
 // One instance from `kubectl apply` to Ready and to its deletion, as a user sees it.
-import { existsSync } from "node:fs"
+import { existsSync, readdirSync } from "node:fs"
+import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { fromNode, onNode, operatorNamespace, programs, storageRootBase } from "./support/Cluster.ts"
 import { deletionOrder, logDeletion } from "./support/DeletionLog.ts"
 import { inside, readKubeconfig } from "./support/Inside.ts"
-import { conditionOf, findHostNamespace, isReady, SeenInstance, untilReady } from "./support/Instance.ts"
-import { createNamespace, exists, getJson, kubectl, names } from "./support/Kubectl.ts"
-import { instanceState, operatorLog, refusals } from "./support/Operator.ts"
+import {
+  conditionOf,
+  findHostNamespace,
+  isReady,
+  manifest,
+  SeenInstance,
+  untilReady,
+} from "./support/Instance.ts"
+import { apply, createNamespace, exists, getJson, kubectl, names } from "./support/Kubectl.ts"
+import { instanceState, operatorLog, refusals, stateDirectory } from "./support/Operator.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
 import { withPod } from "./support/Pod.ts"
 import { spansBetween } from "./support/Spans.ts"
@@ -42,10 +50,22 @@ const history = (): string =>
     })
     .join("\n")
 
+/** Lets another instance fetch the package, so that the time to Ready is one that has it; that one is deleted early. */
+const warmPackageStore = async (): Promise<void> => {
+  const packages = join(await stateDirectory(), "packages")
+  const fetched = () =>
+    existsSync(packages) && readdirSync(packages).some((folder) => folder.startsWith("6.0.22-"))
+  if (fetched()) return
+  await apply(manifest({ namespace: elsewhere, name: "warm" }))
+  await untilTrue("the package is fetched", fetched)
+  await kubectl(["delete", "pi", "warm", "--namespace", elsewhere, "--timeout=300s"])
+}
+
 describe("an instance", () => {
   beforeAll(async () => {
     await createNamespace(key.namespace)
     await createNamespace(elsewhere)
+    await warmPackageStore()
     seen = watch(
       SeenInstance,
       "/apis/platform.di-framework.dev/v1alpha1/namespaces/team-a/platforminstances?fieldSelector=metadata.name=one",
