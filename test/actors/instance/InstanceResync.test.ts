@@ -92,6 +92,24 @@ describe("an owner Service that is lost", () => {
     }),
   )
 
+  it.effect("and put back with a pod of its own while the operator is away is told by its UID alone", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      yield* world.operator.stop
+      const lost = world.cluster.find(Kinds.Service, { namespace: world.host, name: "vcluster" })
+      losses.Service(world)
+      assert.isDefined(world.cluster.create(Kinds.Service, lost ?? assert.fail()))
+      world.cluster.end(Kinds.Pod, { namespace: world.host, name: "vcluster-0" })
+      yield* pass(40)
+      // All of it is up, but what else the old Service owned is gone.
+      yield* world.startOperator()
+      yield* pass(120)
+      assert.deepStrictEqual(reasons(world), ["FirstInstall", "Resync"])
+      assert.strictEqual(phase(world), "Ready")
+      assert.deepStrictEqual(status(world).target, { serviceUID: serviceUID(world) ?? assert.fail() })
+    }),
+  )
+
   it.effect("while the operator is away is noticed when it is back", () =>
     Effect.gen(function* () {
       const world = yield* ready()
