@@ -1,6 +1,7 @@
 # The front door: each target is a thin call and installs what it needs. `make` alone lists them.
 #
 #   PLATFORM_OPERATOR_CACHE  what is made once on a machine and kept (default ~/.cache/platform-operator)
+#   PLATFORM_OPERATOR_CLUSTER  the folder of the local cluster, to have one of your own (default: in the cache)
 #   TEST_REPORTS             a folder: each test run also writes its results there, as JSON
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -38,8 +39,8 @@ e2e-full: install ## the same with the greater counts
 cluster: install ## starts the local cluster and prints its kubeconfig; needs root
 	@tools/cluster/up
 
-cluster-down: ## ends the local clusters: this one and the tests' own
-	@tools/all-clusters down
+cluster-down: ## ends the local cluster; needs root
+	@tools/cluster/down
 
 run: install ## cluster, operator and a first instance, until it is Ready; needs root
 	@tools/run
@@ -53,6 +54,6 @@ format: install ## formats the sources and mends what lint can mend
 generate: install ## writes the files that are generated from the schema
 	@npm run --silent generate
 
-clean: ## ends the clusters, and removes their folders and what was installed here; the cache stays
+clean: ## ends every local cluster, the tests' too, and removes their folders and what was installed here; the cache stays
 	@tools/all-clusters down --purge
 	@rm -rf node_modules dist .npm-install.lock

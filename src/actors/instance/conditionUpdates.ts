@@ -2,7 +2,7 @@
 import { Option } from "effect"
 import { type ConditionUpdate, targetFailureReasons } from "../../schema/Conditions.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
-import type { DeletionReport, Facts } from "./Facts.ts"
+import type { DeletionReport, Facts, InstallFailure } from "./Facts.ts"
 import type { TargetCondition } from "./target/TargetState.ts"
 
 type Installed = NonNullable<InstanceRecord["installed"]>
@@ -21,73 +21,76 @@ const appliedMessage = (installed: Installed): string =>
 export const isResyncing = (facts: Facts): boolean =>
   Option.exists(facts.record, ({ resync }) => resync !== undefined)
 
+const ready = (
+  status: "True" | "False",
+  message: string,
+  observedGeneration: number,
+): ReadonlyArray<ConditionUpdate> => [
+  status === "True"
+    ? { type: "Ready", status, reason: "Ready", message, observedGeneration }
+    : { type: "Ready", status, reason: "Installing", message, observedGeneration },
+]
+
+/** What the last successful operation proved, whether or not anybody has been told: it stands until the next one. */
+const proved = (
+  facts: Facts,
+): {
+  readonly installed: ReadonlyArray<ConditionUpdate>
+  readonly applied: ReadonlyArray<ConditionUpdate>
+} => {
+  const installed = Option.getOrUndefined(facts.record)?.installed
+  if (installed === undefined) return { installed: [], applied: [] }
+  const { version, reason, generation: observedGeneration } = installed
+  const message = `version ${version} is installed`
+  return {
+    installed: [{ type: "Installed", status: "True", reason, message, observedGeneration }],
+    applied: [
+      {
+        type: "ConfigApplied",
+        status: "True",
+        reason: "Applied",
+        message: appliedMessage(installed),
+        observedGeneration,
+      },
+    ],
+  }
+}
+
+const failureUpdates = (
+  { reason, message, generation: observedGeneration }: InstallFailure,
+  applied: ReadonlyArray<ConditionUpdate>,
+): ReadonlyArray<ConditionUpdate> => {
+  const stopped = reason === "TenantAuthSecretUnavailable" || reason === "TenantHostImageUnsupported"
+  return [
+    { type: "Installed", status: "False", reason, message, observedGeneration },
+    ...(stopped
+      ? [{ type: "ConfigApplied", status: "False", reason, message, observedGeneration } as const]
+      : applied),
+    { type: "Ready", status: "False", reason, message, observedGeneration },
+  ]
+}
+
 /** What the conditions about the install say now, `Ready` included, when the target is ready. */
 const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   const running = Option.getOrUndefined(facts.running)
   const install = running?._tag === "Install" ? running : undefined
+  const { installed, applied } = proved(facts)
+  const standing = Option.isSome(facts.failure) ? [] : [...installed, ...applied]
   // Until a resync's install has put back what was lost, the instance is not usable.
   if (isResyncing(facts) && (install !== undefined || Option.isNone(facts.failure))) {
     const message = "installing again what was lost with service/vcluster or its kubeconfig"
-    return [
-      { type: "Ready", status: "False", reason: "Installing", message, observedGeneration: facts.generation },
-    ]
+    return [...standing, ...ready("False", message, facts.generation)]
   }
   // One over the same version changes nothing before it has ended: what the last one proved stands meanwhile.
   if (install !== undefined && install.over !== "sameVersion") {
-    const { version, generation: observedGeneration } = install
-    const message = `installing version ${version}`
-    return [{ type: "Ready", status: "False", reason: "Installing", message, observedGeneration }]
+    return [...standing, ...ready("False", `installing version ${install.version}`, install.generation)]
   }
-  if (Option.isSome(facts.failure)) {
-    const { reason, message, generation: observedGeneration } = facts.failure.value
-    const stopped = reason === "TenantAuthSecretUnavailable" || reason === "TenantHostImageUnsupported"
-    return [
-      { type: "Installed", status: "False", reason, message, observedGeneration },
-      ...(stopped
-        ? [{ type: "ConfigApplied", status: "False", reason, message, observedGeneration } as const]
-        : []),
-      { type: "Ready", status: "False", reason, message, observedGeneration },
-    ]
-  }
-  const installed = Option.getOrUndefined(facts.record)?.installed
-  if (installed === undefined) {
-    // Without a Ready condition a generic client takes an object for done.
-    const message = "the platform is to be installed"
-    return [
-      {
-        type: "Ready",
-        status: "False",
-        reason: "Installing",
-        message,
-        observedGeneration: facts.generation,
-      },
-    ]
-  }
-  const observedGeneration = installed.generation
-  const { version } = installed
-  return [
-    {
-      type: "Installed",
-      status: "True",
-      reason: installed.reason,
-      message: `version ${version} is installed`,
-      observedGeneration,
-    },
-    {
-      type: "ConfigApplied",
-      status: "True",
-      reason: "Applied",
-      message: appliedMessage(installed),
-      observedGeneration,
-    },
-    {
-      type: "Ready",
-      status: "True",
-      reason: "Ready",
-      message: `version ${version} is ready`,
-      observedGeneration,
-    },
-  ]
+  if (Option.isSome(facts.failure)) return failureUpdates(facts.failure.value, applied)
+  const record = Option.getOrUndefined(facts.record)?.installed
+  // Without a Ready condition a generic client takes an object for done.
+  return record === undefined
+    ? ready("False", "the platform is to be installed", facts.generation)
+    : [...standing, ...ready("True", `version ${record.version} is ready`, record.generation)]
 }
 
 const targetUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {

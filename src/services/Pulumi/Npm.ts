@@ -47,7 +47,7 @@ export const fetchError = (version: string, message: string): PulumiError =>
   new PulumiError({ step: "fetch package", version, message, reason: "Failed" })
 
 /** Where npm keeps its log: nobody outside of the pod can open it. */
-const logFile = /^npm error A complete log of this run can be found in:.*$/gm
+const logFile = /^npm error (A complete log of this run can be found in:|Log files were not written).*$/gm
 
 /** Credentials that npm may repeat: those in an address. The ones of an npmrc it never prints (it masks them). */
 const withoutCredentials = (words: string): string => words.replaceAll(/\/\/[^/@\s]+@/g, "//[redacted]@")

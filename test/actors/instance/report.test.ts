@@ -379,6 +379,28 @@ describe("a deletion's status", () => {
   }
 })
 
+describe("an install whose success nobody was told of before the next one began", () => {
+  const { installed = assert.fail("the record of an install") } = record
+  const unsaid: Facts = {
+    ...done,
+    record: Option.some({ ...record, installed: { ...installed, generation: 7 } }),
+  }
+  const applied = (status: PlatformInstanceStatus) =>
+    status.conditions?.find(({ type }) => type === "ConfigApplied")?.observedGeneration
+
+  it("is told while the next one runs, and when that has failed", () => {
+    const running = nextStatus(
+      readyStatus,
+      { ...unsaid, running: installing("VersionChanged", "otherVersion", 8) },
+      later,
+    )
+    assert.strictEqual(applied(running), 7)
+    assert.strictEqual(running.applied?.generation, 7)
+    const failure = Option.some({ reason: "InstallFailed" as const, message: "why", generation: 8 })
+    assert.strictEqual(applied(nextStatus(readyStatus, { ...unsaid, failure }, later)), 7)
+  })
+})
+
 describe("what stands beside the conditions", () => {
   it("a record wins over a status that says otherwise, or nothing", () => {
     const stale: PlatformInstanceStatus = {
