@@ -2,7 +2,7 @@
 // what only the platform's Helm release made inside. The operator brings the instance back by itself.
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { full, operatorNamespace } from "./support/Cluster.ts"
+import { operatorNamespace } from "./support/Cluster.ts"
 import { inside, readKubeconfig } from "./support/Inside.ts"
 import { findHostNamespace, type Key, manifest, revisions, untilReady } from "./support/Instance.ts"
 import { apply, createNamespace, getJson, kubectl } from "./support/Kubectl.ts"
@@ -75,7 +75,7 @@ const lookInside = (): Promise<{
   })
 
 // An install and a resync, each of them a minute and more on a busy machine.
-describe.skipIf(!full)("the owner Service of an instance", () => {
+describe("the owner Service of an instance", () => {
   let host = ""
   let instances: Watch<Instance>
   let controlPlanes: Watch<typeof Identified.Type>
