@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What must be there before a node can start, and how its absence is said. Sourced by up.
 
+# With what they recommend: gcc links nothing without libc6-dev, which it only recommends.
 install_packages() {
   local missing=() pair log
   for pair in containerd:containerd runc:runc /usr/lib/cni/bridge:containernetworking-plugins iptables:iptables ipset:ipset \
@@ -12,7 +13,7 @@ install_packages() {
     command -v apt-get > /dev/null || die "missing: ${missing[*]} (their names in Debian); install them and try again"
     say "installing ${missing[*]}"
     log=$(mktemp)
-    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } > "$log" 2>&1 8>&- ||
+    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y "${missing[@]}"; } > "$log" 2>&1 8>&- ||
       die "apt-get could not install ${missing[*]}: $(grep -m 1 '^E:' "$log" || tail -n 1 "$log")"
     rm -f "$log"
   fi
