@@ -36,6 +36,8 @@ const withInstance = async (namespace: string, use: (key: Key) => Promise<void>)
     await use(key)
   } finally {
     await kubectl(["delete", "pi", key.name, "--namespace", namespace, "--timeout=300s"])
+    // The kubelet waits longer after each death of a container; a new pod begins without that.
+    if (full) await removeOperatorPod()
   }
 }
 
@@ -94,7 +96,7 @@ const cases = [
 
 describe("an operator that ends without notice", () => {
   for (const [index, { title, during, end }] of cases.entries()) {
-    it.each(Array.from({ length: full ? 5 : 1 }, (_, round) => round))(`${title} (round %i)`, (round) =>
+    it.each(Array.from({ length: full ? 2 : 1 }, (_, round) => round))(`${title} (round %i)`, (round) =>
       withInstance(`crash-${index}-${round}`, async (key) => {
         const { namespace } = key
         await during(key)
