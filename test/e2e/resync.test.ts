@@ -10,7 +10,7 @@ import { holdOperator } from "./support/OperatorLock.ts"
 import { until, untilTrue } from "./support/Until.ts"
 import { type Watch, watch } from "./support/Watch.ts"
 
-holdOperator("shared")
+holdOperator("exclusive")
 
 const key: Key = { namespace: "resync", name: "one" }
 const operator = `system:serviceaccount:${operatorNamespace}:platform-operator`
