@@ -140,6 +140,14 @@ export const setCondition = (
   return conditions.map((condition) => (condition.type === update.type ? next : condition))
 }
 
+/** Sets several, one after the other, by the same rules. */
+export const setConditions = (
+  conditions: ReadonlyArray<Condition> | undefined,
+  updates: ReadonlyArray<ConditionUpdate>,
+  now: string,
+): ReadonlyArray<Condition> =>
+  updates.reduce((current, update) => setCondition(current, update, now), conditions ?? [])
+
 /** Without the condition of this type; the very same array when there is none. */
 export const removeCondition = (
   conditions: ReadonlyArray<Condition>,

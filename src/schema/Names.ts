@@ -30,7 +30,6 @@ export const ANNOTATION_STORAGE_CLEANUP_FAILURES = `${GROUP}/storage-cleanup-fai
 export const KUBECONFIG_KEY = "kubeconfig"
 /** The Secret inside the instance, in the platform namespace, that carries the OAuth client secret. */
 export const TENANT_AUTH_SECRET_NAME = "platform-operator-tenant-auth"
-export const TENANT_AUTH_SECRET_KEY = "clientSecret"
 
 /** Kubernetes' limit for a name that is a DNS label. */
 export const MAX_INSTANCE_NAME = 63

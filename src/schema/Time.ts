@@ -8,3 +8,7 @@ export const formatTime = (time: DateTime.DateTime): string =>
 /** `None` when a status carries something that is no time. */
 export const parseTime = (text: string): Option.Option<DateTime.Utc> =>
   Option.map(DateTime.make(text), DateTime.toUtc)
+
+/** Milliseconds since the epoch; 0, which counts as long ago, for what is no time. */
+export const epochMillis = (text: string): number =>
+  Option.match(parseTime(text), { onNone: () => 0, onSome: DateTime.toEpochMillis })

@@ -1,9 +1,9 @@
 // Carries out what the plan decided: at most one step that changes the world, or a start in the slot.
-import { DateTime, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { FINALIZER } from "../../schema/Names.ts"
 import { platformConfig } from "../../schema/PlatformConfig.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
-import { parseTime } from "../../schema/Time.ts"
+import { epochMillis } from "../../schema/Time.ts"
 import { Events } from "../../services/Events/Events.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
@@ -28,10 +28,7 @@ export const installedBy = (pass: Pass): Option.Option<Installed> =>
       : Option.some({
           version: installed.version,
           generation: uid === pass.instance.metadata.uid ? installed.generation : 0,
-          finishedAt: Option.match(parseTime(installed.finishedAt), {
-            onNone: () => 0,
-            onSome: DateTime.toEpochMillis,
-          }),
+          finishedAt: epochMillis(installed.finishedAt),
         }),
   )
 

@@ -1,5 +1,5 @@
 // What is told of an instance whose actor keeps dying of a defect. Pure.
-import { type Condition, setCondition } from "../../schema/Conditions.ts"
+import { setConditions } from "../../schema/Conditions.ts"
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 
 /** After so many deaths in a row, without a pass in between that was carried through, the status says it, too. */
@@ -18,20 +18,16 @@ export const internalErrorStatus = (
   return {
     ...previous,
     phase: instance.deleting ? "Deleting" : "Failed",
-    conditions: types.reduce<ReadonlyArray<Condition>>(
-      (conditions, type) =>
-        setCondition(
-          conditions,
-          {
-            type,
-            status: "False",
-            reason: "TargetError",
-            message: internalError,
-            observedGeneration: instance.generation,
-          },
-          now,
-        ),
-      previous.conditions ?? [],
+    conditions: setConditions(
+      previous.conditions,
+      types.map((type) => ({
+        type,
+        status: "False",
+        reason: "TargetError",
+        message: internalError,
+        observedGeneration: instance.generation,
+      })),
+      now,
     ),
   }
 }

@@ -7,7 +7,7 @@ import {
   findCondition,
   isTrue,
   removeCondition,
-  setCondition,
+  setConditions,
 } from "../../schema/Conditions.ts"
 import type { Phase, PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
@@ -98,10 +98,7 @@ export const nextStatus = (
   // A finalizer that was taken away and is put back changes nothing about a running platform.
   if (!facts.begun && Option.isNone(facts.deletion) && previous.conditions !== undefined) return previous
   const standing = withoutEndedFailures(facts, previous.conditions ?? [])
-  const conditions = conditionUpdates(facts).reduce<ReadonlyArray<Condition>>(
-    (current, update) => setCondition(current, update, now),
-    standing,
-  )
+  const conditions = setConditions(standing, conditionUpdates(facts), now)
   const settled = settledGeneration(facts)
   const { kubeconfigSecretRef: _, ...kept } = previous
   return {
@@ -127,13 +124,15 @@ export const unreadableStatus = (
   ...previous,
   phase: "Failed",
   observedGeneration,
-  conditions: (["Installed", "Ready"] as const).reduce<ReadonlyArray<Condition>>(
-    (conditions, type) =>
-      setCondition(
-        conditions,
-        { type, status: "False", reason: "InstallFailed", message, observedGeneration },
-        now,
-      ),
-    previous.conditions ?? [],
+  conditions: setConditions(
+    previous.conditions,
+    (["Installed", "Ready"] as const).map((type) => ({
+      type,
+      status: "False",
+      reason: "InstallFailed",
+      message,
+      observedGeneration,
+    })),
+    now,
   ),
 })

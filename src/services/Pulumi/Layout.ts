@@ -18,9 +18,6 @@ export const wrapperConfig = {
   kubeconfig: "kubeconfig",
 } as const
 
-/** Where the wrapper puts the OAuth client secret, in the platform namespace, under the key `clientSecret`. */
-export const tenantAuthSecretName = "platform-operator-tenant-auth"
-
 export const backendUrl = (paths: InstancePaths): string => `file://${paths.backend}`
 /** Lock files of the file backend (seen: CLI 3.274.1). */
 export const locksDirectory = (paths: InstancePaths): string =>

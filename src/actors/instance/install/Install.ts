@@ -9,6 +9,7 @@ import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInst
 import { formatTime } from "../../../schema/Time.ts"
 import { Events } from "../../../services/Events/Events.ts"
 import type { KubeObject, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import { wrapperConfig } from "../../../services/Pulumi/Layout.ts"
 import { type PlatformPackage, Pulumi, type PulumiError } from "../../../services/Pulumi/Pulumi.ts"
 import {
   type InstanceRecord,
@@ -34,9 +35,6 @@ export interface InstallRequest {
   readonly kubeSystemUID: string
   readonly serviceUID: string
 }
-
-/** The secret config key the wrapper program reads the OAuth client secret from. */
-export const CLIENT_SECRET_KEY = "tenantAuthClientSecret"
 
 const fail = (reason: OperationError["reason"], message: string) =>
   new OperationError({ reason, message, cancelled: false })
@@ -70,7 +68,7 @@ const resolveSecret = Effect.fn("Install.resolveSecret")(function* (
       `${where} is missing or empty; create it in namespace ${namespace}`,
     )
   }
-  return new Map([[CLIENT_SECRET_KEY, found.value]])
+  return new Map([[wrapperConfig.clientSecret, found.value]])
 })
 
 /** State must never meet a cluster that is not the one it was made in: everything would be dropped from it. */

@@ -2,7 +2,7 @@
 import { DateTime, Option } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
 import { hostNamespace } from "../../../schema/Names.ts"
-import { parseTime } from "../../../schema/Time.ts"
+import { epochMillis, parseTime } from "../../../schema/Time.ts"
 import type { ReleaseRef } from "../../../services/Helm/Helm.ts"
 import { releaseState } from "../../../services/Helm/ReleaseRecord.ts"
 import type { KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
@@ -38,10 +38,7 @@ const resyncState = ({ resync }: InstanceRecord): Option.Option<ResyncState> =>
         serviceUID: resync.serviceUID,
         podUID: Option.fromUndefinedOr(resync.podUID),
         source: Option.fromUndefinedOr(resync.source),
-        startedAt: Option.match(parseTime(resync.startedAt), {
-          onNone: () => 0,
-          onSome: DateTime.toEpochMillis,
-        }),
+        startedAt: epochMillis(resync.startedAt),
       })
 
 export interface TargetKnowledge {
