@@ -1,0 +1,194 @@
+// Whatever the status says, something sensible is shown.
+import { existsSync, readFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Schema } from "effect"
+import { crd } from "../../headlamp-plugin/src/generated/crd.ts"
+import { deletionPlan, holdupOf } from "../../headlamp-plugin/src/logic/deletion.ts"
+import { kubeconfigOf } from "../../headlamp-plugin/src/logic/kubeconfig.ts"
+import {
+  conditionsOf,
+  phaseOf,
+  readyOf,
+  statusOf,
+  versionOf,
+} from "../../headlamp-plugin/src/logic/status.ts"
+import { inEnglish } from "../../headlamp-plugin/src/logic/words.ts"
+import { reasons } from "../../src/schema/Conditions.ts"
+
+const instance = (status?: unknown, spec: object = {}, metadata: object = {}) => ({
+  metadata: { name: "one", namespace: "team-a", generation: 2, ...metadata },
+  spec: { version: "6.0.22", target: { type: "vcluster" }, ...spec },
+  ...(status === undefined ? {} : { status }),
+})
+const condition = (type: string, status: string, reason: string, message = "") => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: "2026-11-03T10:00:00Z",
+})
+const everything = (object: unknown) => [
+  phaseOf(object),
+  readyOf(object),
+  conditionsOf(object),
+  versionOf(object),
+  statusOf(object),
+  deletionPlan(object),
+  holdupOf(object),
+]
+
+describe("a status", () => {
+  it.each<[string, unknown]>([
+    ["is not there", instance()],
+    ["is empty", instance({})],
+    ["is null", instance(null)],
+    ["has no conditions but null", instance({ conditions: null })],
+    ["has conditions that are none", instance({ conditions: [null, "x", {}, { type: 1 }] })],
+    ["belongs to an object that is none", null],
+  ])("that %s is shown as one that is not there yet", (_, object) => {
+    everything(object)
+    assert.deepStrictEqual(phaseOf(object), { phase: "", known: true, tone: "" })
+    assert.isUndefined(readyOf(object))
+    assert.deepStrictEqual(conditionsOf(object), [])
+  })
+
+  it.prop(
+    "of any JSON at all throws nothing",
+    { status: Arbitrary.schema(Schema.Json), spec: Arbitrary.schema(Schema.Json) },
+    ({ status, spec }) => {
+      everything({ metadata: { deletionTimestamp: "x" }, spec, status })
+      everything({ status: { conditions: status, applied: spec, target: spec } })
+    },
+    { arbitrary: { runs: 300, seed: 5 } },
+  )
+
+  it("tells phases and reasons that a later operator has from failures", () => {
+    const later = instance({
+      phase: "Hibernating",
+      conditions: [condition("Warm", "True", "Sunny"), condition("Ready", "Unknown", "Asking")],
+    })
+    assert.deepStrictEqual(phaseOf(later), { phase: "Hibernating", known: false, tone: "" })
+    assert.deepStrictEqual(
+      conditionsOf(later).map(({ type, tone, meaning, link }) => [type, tone, meaning, link !== undefined]),
+      [
+        ["Ready", "", undefined, true],
+        ["Warm", "success", undefined, false],
+      ],
+    )
+  })
+
+  it("tells waiting from failing, and unknown from both", () => {
+    const tone = (status: string, reason: string) =>
+      readyOf(instance({ conditions: [condition("Ready", status, reason)] }))?.tone
+    assert.deepStrictEqual(
+      [
+        tone("True", "Ready"),
+        tone("False", "TargetPending"),
+        tone("False", "InstallFailed"),
+        tone("Unknown", "Ready"),
+      ],
+      ["success", "warning", "error", ""],
+    )
+  })
+
+  it("shows both versions while they differ", () => {
+    assert.strictEqual(versionOf(instance({ installedVersion: "6.0.21" })).text, "6.0.21 → 6.0.22")
+    assert.strictEqual(versionOf(instance({ installedVersion: "6.0.22" })).text, "6.0.22")
+    assert.strictEqual(versionOf(instance()).text, "6.0.22")
+  })
+
+  it("is about the generation that it has observed", () => {
+    assert.isTrue(statusOf(instance({ observedGeneration: 2 })).current)
+    assert.isFalse(statusOf(instance({ observedGeneration: 1 })).current)
+  })
+})
+
+describe("every reason the operator has", () => {
+  const all = Object.entries(reasons).flatMap(([type, of]) =>
+    (["True", "False"] as const).flatMap((status) =>
+      of[status].map((reason) => [type, status, reason] as const),
+    ),
+  )
+  it.each(all)("%s=%s %s is explained", (type, status, reason) => {
+    const [view] = conditionsOf(instance({ conditions: [condition(type, status, reason)] }))
+    assert.isDefined(view?.meaning)
+    assert.notMatch(view?.meaning ?? "", /^As on/)
+  })
+
+  it("and each condition leads to a heading that is there", () => {
+    const anchors = (page: string) =>
+      [...readFileSync(page, "utf8").matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+        title
+          .toLowerCase()
+          .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+          .replaceAll(" ", "-"),
+      )
+    for (const { page } of crd.conditions) {
+      const [path = "", anchor = ""] = page.split("#")
+      assert.isTrue(existsSync(`docs/${path}`), path)
+      assert.include(anchors(`docs/${path}`), anchor)
+    }
+  })
+})
+
+describe("a deletion", () => {
+  const said = (object: unknown) => {
+    const { policy, goes, stays } = deletionPlan(object)
+    return { policy, goes: goes.map(inEnglish).join("; "), stays: stays.map(inEnglish).join("; ") }
+  }
+
+  it("says what goes and what stays", () => {
+    const plain = said(instance())
+    assert.strictEqual(plain.policy, "Delete")
+    assert.match(plain.goes, /one-kubeconfig.*vCluster.*state.*storage root/)
+    assert.strictEqual(plain.stays, "")
+    const custom = said(instance(undefined, { platform: { storageRoot: "/data/one" } }))
+    assert.match(custom.stays, /\/data\/one/)
+    assert.notMatch(custom.goes, /storage/)
+    const retained = said(instance(undefined, { deletionPolicy: "Retain" }))
+    assert.match(retained.stays, /vCluster.*state.*data/)
+    assert.strictEqual(retained.goes, "the Secret one-kubeconfig with its kubeconfig")
+    assert.strictEqual(said(instance(undefined, { deletionPolicy: "Later" })).policy, "Retain")
+    const skipped = said(instance(undefined, {}, { annotations: { [crd.skipStorageCleanup]: "true" } }))
+    assert.match(skipped.stays, /skip-storage-cleanup/)
+  })
+
+  it("that waits says for what, and the way out", () => {
+    assert.isUndefined(holdupOf(instance({ phase: "Ready" })))
+    const waits = (reason: string) =>
+      holdupOf(
+        instance(
+          { conditions: [condition("Ready", "False", reason, "waiting for job x")] },
+          {},
+          {
+            deletionTimestamp: "2026-11-03T10:00:00Z",
+          },
+        ),
+      )
+    for (const reason of ["WaitingForStorageCleanup", "StorageCleanupFailed"]) {
+      assert.strictEqual(waits(reason)?.message, "waiting for job x")
+      assert.deepStrictEqual(waits(reason)?.commands, [
+        "kubectl -n team-a annotate pi one platform.di-framework.dev/skip-storage-cleanup=true",
+      ])
+    }
+    for (const reason of ["TargetDeleteFailed", "UninstallFailed", "TargetPending"])
+      assert.deepStrictEqual(waits(reason)?.commands, [])
+  })
+})
+
+describe("a kubeconfig", () => {
+  it("is read as text, whatever its letters", () => {
+    const data = { kubeconfig: Buffer.from("kind: Config # größe 😀\n").toString("base64") }
+    assert.strictEqual(kubeconfigOf({ data }), "kind: Config # größe 😀\n")
+  })
+  it("is none where the Secret has none", () => {
+    for (const secret of [
+      undefined,
+      {},
+      { data: {} },
+      { data: { kubeconfig: "§" } },
+      { data: { other: "eA==" } },
+    ])
+      assert.isUndefined(kubeconfigOf(secret))
+  })
+})
