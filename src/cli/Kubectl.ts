@@ -1,0 +1,130 @@
+// kubectl as a child: the one way in which this program reaches a cluster.
+import { Context, Data, Effect, Fiber, Layer, Schema, Stream } from "effect"
+import { ChildProcess, ChildProcessSpawner } from "effect/process"
+
+/** Says what went wrong and what to do; `exitCode` is what the program ends with. */
+export class PiError extends Data.TaggedError("PiError")<{
+  readonly message: string
+  /** 1: it could not be done. 2: it was asked for in a wrong way. 3: `--exit-code`, and not Ready. */
+  readonly exitCode: 1 | 2 | 3
+}> {}
+
+export const cannot = (message: string): PiError => new PiError({ message, exitCode: 1 })
+export const misused = (message: string): PiError => new PiError({ message, exitCode: 2 })
+
+/** Which cluster and namespace, as kubectl takes it. */
+export interface Where {
+  readonly context?: string
+  readonly kubeconfig?: string
+  readonly namespace?: string
+}
+
+const whereArgs = ({ context, kubeconfig, namespace }: Where): ReadonlyArray<string> => [
+  ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
+  ...(context === undefined ? [] : [`--context=${context}`]),
+  ...(namespace === undefined ? [] : [`--namespace=${namespace}`]),
+]
+
+export class Kubectl extends Context.Service<
+  Kubectl,
+  {
+    /** What it prints; its own words are the error. */
+    readonly run: (where: Where, args: ReadonlyArray<string>) => Effect.Effect<string, PiError>
+    /** Line by line, until it ends. */
+    readonly lines: (where: Where, args: ReadonlyArray<string>) => Stream.Stream<string, PiError>
+  }
+>()("kubectl-pi/Kubectl") {}
+
+/** kubectl's first words are the error's kind; the way out follows from them. */
+export const explained = (stderr: string): string => {
+  const words = stderr
+    .split("\n")
+    // What its libraries log.
+    .filter((line) => !/^[EWIF]\d{4} \d\d:/.test(line))
+    .join("\n")
+    .trim()
+    .replace(/^error: /i, "")
+  if (/doesn't have a resource type "?platforminstances/.test(words)) {
+    return "this cluster has no PlatformInstances: install the operator's chart, or name another cluster with --context"
+  }
+  if (/\(Forbidden\)/.test(words)) {
+    return `${words}\nAsk whoever runs the cluster for that right; docs/kubectl-pi.md lists what each command needs`
+  }
+  if (/\(NotFound\)/.test(words)) {
+    return `${words}\nkubectl get pi --all-namespaces lists what there is; -n names another namespace`
+  }
+  if (/connection to the server|Unable to connect|no such host|context .* does not exist/.test(words)) {
+    return `${words}\n--context and --kubeconfig name another cluster`
+  }
+  return words === "" ? "kubectl failed without a word" : words
+}
+
+const decodeText = <E>(pipe: Stream.Stream<Uint8Array, E>) => pipe.pipe(Stream.decodeText())
+
+const make = (program: string) =>
+  Effect.gen(function* () {
+    const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+    const missing = () => cannot(`${program} cannot be run: install it, or put it in the PATH`)
+    const spawn = (where: Where, args: ReadonlyArray<string>) =>
+      spawner
+        .spawn(
+          // Credential helpers need the whole environment, and some ask.
+          ChildProcess.make(program, [...whereArgs(where), ...args], {
+            extendEnv: true,
+            stdin: "inherit",
+            // In a group of its own it could not read from the terminal.
+            detached: false,
+            forceKillAfter: "5 seconds",
+          }),
+        )
+        .pipe(Effect.mapError(missing))
+    const lines = (where: Where, args: ReadonlyArray<string>): Stream.Stream<string, PiError> =>
+      Stream.unwrap(
+        Effect.gen(function* () {
+          const child = yield* spawn(where, args)
+          let stderr = ""
+          const heard = yield* decodeText(child.stderr).pipe(
+            Stream.runForEach((text) =>
+              Effect.sync(() => {
+                stderr = (stderr + text).slice(-8192)
+              }),
+            ),
+            Effect.ignore,
+            Effect.forkScoped,
+          )
+          const ending = Effect.gen(function* () {
+            const code = yield* Effect.orElseSucceed(child.exitCode, () => 1)
+            yield* Fiber.await(heard)
+            if (Number(code) !== 0) return yield* cannot(explained(stderr))
+          })
+          return decodeText(child.stdout).pipe(
+            Stream.splitLines,
+            Stream.mapError(missing),
+            Stream.concat(Stream.drain(Stream.fromEffect(ending))),
+          )
+        }),
+      )
+    return Kubectl.of({
+      lines,
+      run: (where, args) => Effect.map(Stream.runCollect(lines(where, args)), (all) => all.join("\n")),
+    })
+  })
+
+export const kubectlLayer = (program = "kubectl") => Layer.effect(Kubectl, make(program))
+
+/** An object as JSON, decoded. */
+export const getJson = Effect.fnUntraced(function* <A>(
+  schema: Schema.Codec<A, unknown>,
+  where: Where,
+  args: ReadonlyArray<string>,
+) {
+  const kubectl = yield* Kubectl
+  const text = yield* kubectl.run(where, ["get", ...args, "--output=json"])
+  return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text).pipe(
+    Effect.mapError((error) =>
+      cannot(
+        `kubectl get ${args.join(" ")} gave something that is not understood here (${error.message.replaceAll(/\s+/g, " ")}); use the kubectl-pi of the operator's release`,
+      ),
+    ),
+  )
+})

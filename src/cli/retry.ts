@@ -1,0 +1,37 @@
+// `kubectl pi retry`: the next try at once, instead of after the pause.
+import { DateTime, Effect } from "effect"
+import { Command } from "effect/cli"
+import { ANNOTATION_RECONCILE_REQUESTED } from "../schema/Names.ts"
+import { getInstance, RESOURCE } from "./Instance.ts"
+import { Kubectl } from "./Kubectl.ts"
+import { answer, instanceArgument, where } from "./root.ts"
+import { waitingOf } from "./status.ts"
+
+export const retry = Command.make(
+  "retry",
+  { name: instanceArgument },
+  Effect.fnUntraced(function* ({ name }) {
+    const kubectl = yield* Kubectl
+    const found = yield* getInstance(yield* where, name)
+    const requestedAt = DateTime.formatIso(yield* DateTime.now)
+    yield* kubectl.run(found.where, [
+      "annotate",
+      RESOURCE,
+      name,
+      "--overwrite",
+      `${ANNOTATION_RECONCILE_REQUESTED}=${requestedAt}`,
+    ])
+    const about = `${found.instance.metadata.namespace}/${name}`
+    const waiting = waitingOf(found.instance)
+    yield* answer({ instance: about, requestedAt, waitingFor: waiting ?? null }, () =>
+      waiting === undefined
+        ? `${about} is Ready: nothing is due that could be tried`
+        : `${about}: asked for; what is due is tried at once (${waiting.reason})`,
+    )
+  }),
+).pipe(
+  Command.withDescription(
+    "Ends the pause after failures of target, install or cleanup: what is due is tried at once. Nothing is tried that is not due",
+  ),
+  Command.withExamples([{ command: "kubectl pi retry one -n team-a" }]),
+)

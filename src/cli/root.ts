@@ -1,0 +1,51 @@
+// What every command takes: which cluster, which namespace, and in which form to answer.
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import type { Where } from "./Kubectl.ts"
+
+export const root = Command.make("kubectl pi").pipe(
+  Command.withDescription("Looks at and works with PlatformInstances"),
+  Command.withSharedFlags({
+    namespace: Flag.String("namespace").pipe(
+      Flag.withAlias("n"),
+      Flag.withMetavar("NAMESPACE"),
+      Flag.withDescription("Namespace of the instance; that of the context when not set"),
+      Flag.optional,
+    ),
+    context: Flag.String("context").pipe(
+      Flag.withMetavar("NAME"),
+      Flag.withDescription("Context of the kubeconfig; the current one when not set"),
+      Flag.optional,
+    ),
+    kubeconfig: Flag.String("kubeconfig").pipe(
+      Flag.withMetavar("FILE"),
+      Flag.withDescription("Another kubeconfig than kubectl would take"),
+      Flag.optional,
+    ),
+    output: Flag.Literals("output", ["text", "json"]).pipe(
+      Flag.withAlias("o"),
+      Flag.withMetavar("FORM"),
+      Flag.withDescription("text or json (default text)"),
+      Flag.withDefault("text" as const),
+    ),
+  }),
+)
+
+export const instanceArgument = Argument.String("name").pipe(
+  Argument.withDescription("Name of the PlatformInstance"),
+)
+
+export const where = Effect.map(
+  root,
+  ({ namespace, context, kubeconfig }): Where => ({
+    ...Option.match(namespace, { onNone: () => ({}), onSome: (value) => ({ namespace: value }) }),
+    ...Option.match(context, { onNone: () => ({}), onSome: (value) => ({ context: value }) }),
+    ...Option.match(kubeconfig, { onNone: () => ({}), onSome: (value) => ({ kubeconfig: value }) }),
+  }),
+)
+
+/** Prints in the form that was asked for. */
+export const answer = Effect.fnUntraced(function* (value: unknown, text: () => string) {
+  const { output } = yield* root
+  yield* Console.log(output === "json" ? JSON.stringify(value, null, 2) : text())
+})

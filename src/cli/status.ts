@@ -1,0 +1,186 @@
+// `kubectl pi status`: conditions, the gates an instance passes on its way, what is waited for and since when.
+import { Clock, Effect } from "effect"
+import { Command, Flag } from "effect/cli"
+import { type Condition, getInstance, type Instance } from "./Instance.ts"
+import { PiError } from "./Kubectl.ts"
+import { answer, instanceArgument, where } from "./root.ts"
+import { ageOf, type Colour, Colours, indented, type Paint, painter, plain, table } from "./Words.ts"
+
+export type GateState = "passed" | "waiting" | "failed" | "later"
+
+export interface Gate {
+  readonly gate: string
+  readonly state: GateState
+}
+
+export interface Waiting {
+  /** A reason, as the condition has it. */
+  readonly reason: string
+  readonly message: string
+  /** RFC 3339: since when the condition says so. */
+  readonly since?: string
+}
+
+/** The gates of a target, in order, each with the reasons that say that it is not passed. */
+const targetGates: ReadonlyArray<readonly [gate: string, reasons: ReadonlyArray<string>]> = [
+  ["vCluster release", ["Creating", "RolledBack", "Repairing"]],
+  ["control plane", ["ControlPlanePending", "Resyncing"]],
+  ["kubeconfig", ["KubeconfigMissing", "KubeconfigPending"]],
+  ["API", ["TargetUnreachable"]],
+]
+const failures = new Set(["TargetError", "TargetUnreachable", "TargetDeleteFailed"])
+
+const conditionOf = ({ status }: Instance, type: string): Condition | undefined =>
+  status?.conditions?.find((condition) => condition.type === type)
+
+/** Gates of one that is coming up, or ready; one that is being deleted passes none any more. */
+export const gatesOf = (instance: Instance): ReadonlyArray<Gate> => {
+  const target = conditionOf(instance, "TargetReady")
+  const installed = conditionOf(instance, "Installed")
+  const config = conditionOf(instance, "ConfigApplied")
+  const ready = target?.status === "True"
+  const at = targetGates.findIndex(([, reasons]) => reasons.includes(target?.reason ?? ""))
+  const failing = failures.has(target?.reason ?? "")
+  const targetState = (index: number): GateState => {
+    if (ready) return "passed"
+    // Of a step that failed nobody says here at which gate: the message does.
+    if (at === -1) return failing && index === 0 ? "failed" : "later"
+    if (index < at) return "passed"
+    if (index > at) return "later"
+    return failing ? "failed" : "waiting"
+  }
+  const laterState = (condition: Condition | undefined): GateState => {
+    if (condition?.status === "True") return "passed"
+    if (condition?.status === "False") return "failed"
+    return ready ? "waiting" : "later"
+  }
+  return [
+    ...targetGates.map(([gate], index) => ({ gate, state: targetState(index) })),
+    { gate: "platform installed", state: laterState(installed) },
+    { gate: "settings applied", state: laterState(config) },
+  ]
+}
+
+/** What the instance waits for now; nothing when it is Ready, and its newest generation is settled. */
+export const waitingOf = (instance: Instance): Waiting | undefined => {
+  const { generation = 0, deletionTimestamp } = instance.metadata
+  const ready = conditionOf(instance, "Ready")
+  const target = conditionOf(instance, "TargetReady")
+  if (ready === undefined) {
+    return { reason: "Pending", message: "the operator has not looked at it yet: is it running?" }
+  }
+  // Why the target is not there says more than that Ready waits for it.
+  const told = ready.reason === "TargetPending" && target?.status === "False" ? target : ready
+  if (told.status !== "True") {
+    const { reason = "", message = "", lastTransitionTime } = told
+    const since = deletionTimestamp ?? lastTransitionTime
+    return { reason, message, ...(since === undefined ? {} : { since }) }
+  }
+  return (instance.status?.observedGeneration ?? 0) < generation
+    ? { reason: "Installing", message: `generation ${generation} is not applied yet` }
+    : undefined
+}
+
+const stateWords: Record<GateState, readonly [text: string, colour: Colour]> = {
+  passed: ["passed", "green"],
+  waiting: ["waiting", "yellow"],
+  failed: ["failed", "red"],
+  later: ["not yet", "dim"],
+}
+const phaseColours: Readonly<Record<string, Colour>> = { Ready: "green", Failed: "red" }
+
+export const statusText = (instance: Instance, now: number, paint: Paint): string => {
+  const { metadata, spec, status = {} } = instance
+  const phase = status.phase ?? "Pending"
+  const waiting = waitingOf(instance)
+  const facts: ReadonlyArray<readonly [string, string | undefined]> = [
+    ["Phase", paint(phaseColours[phase] ?? "yellow", plain(phase))],
+    ["Version", spec?.version === undefined ? undefined : plain(spec.version)],
+    ["Installed", status.installedVersion === undefined ? "nothing yet" : plain(status.installedVersion)],
+    ["Generation", `${metadata.generation ?? "?"}, settled ${status.observedGeneration ?? "none"}`],
+    ["Gateway", status.endpoints?.http === undefined ? undefined : plain(status.endpoints.http)],
+    [
+      "Last repair",
+      ageOf(status.lastRepair, now) === undefined ? undefined : `${ageOf(status.lastRepair, now)} ago`,
+    ],
+    ["Age", ageOf(metadata.creationTimestamp, now)],
+  ]
+  const since = ageOf(waiting?.since, now)
+  return [
+    paint("bold", `${metadata.namespace}/${metadata.name}`),
+    ...facts.flatMap(([name, value]) => (value === undefined ? [] : [`  ${`${name}:`.padEnd(13)}${value}`])),
+    ...(waiting === undefined
+      ? []
+      : [
+          "",
+          `Waiting for: ${paint("yellow", plain(waiting.reason))}${since === undefined ? "" : `, for ${since}`}`,
+          indented(waiting.message, "  "),
+        ]),
+    "",
+    ...(metadata.deletionTimestamp === undefined
+      ? [
+          table(
+            ["GATE", "STATE"],
+            gatesOf(instance).map(({ gate, state }) => {
+              const [text, colour] = stateWords[state]
+              return [gate, { text, colour }]
+            }),
+            paint,
+          ),
+          "",
+        ]
+      : []),
+    table(
+      ["CONDITION", "STATUS", "REASON", "SINCE", "MESSAGE"],
+      (status.conditions ?? []).map((condition) => [
+        condition.type,
+        {
+          text: condition.status,
+          colour: condition.status === "True" ? "green" : condition.status === "False" ? "red" : "yellow",
+        },
+        condition.reason ?? "",
+        ageOf(condition.lastTransitionTime, now) ?? "",
+        condition.message ?? "",
+      ]),
+      paint,
+    ),
+  ].join("\n")
+}
+
+export const status = Command.make(
+  "status",
+  {
+    name: instanceArgument,
+    exitCode: Flag.Boolean("exit-code").pipe(
+      Flag.withDescription("End with 3 unless the newest generation is Ready"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fnUntraced(function* ({ name, exitCode }) {
+    const { instance } = yield* getInstance(yield* where, name)
+    const now = yield* Clock.currentTimeMillis
+    const paint = painter(yield* Colours)
+    const waiting = waitingOf(instance)
+    const { metadata, spec } = instance
+    yield* answer(
+      {
+        namespace: metadata.namespace,
+        name: metadata.name,
+        version: spec?.version,
+        generation: metadata.generation,
+        ...instance.status,
+        gates: metadata.deletionTimestamp === undefined ? gatesOf(instance) : [],
+        waitingFor: waiting ?? null,
+      },
+      () => statusText(instance, now, paint),
+    )
+    if (exitCode && waiting !== undefined) {
+      return yield* new PiError({ exitCode: 3, message: `${name} is not Ready: ${waiting.reason}` })
+    }
+  }),
+).pipe(
+  Command.withDescription(
+    "Shows an instance: its conditions, the gates it has passed, what it waits for and since when",
+  ),
+  Command.withExamples([{ command: "kubectl pi status one -n team-a" }]),
+)

@@ -1,0 +1,421 @@
+// `kubectl pi` over a kubectl that answers as it is told to.
+
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { parse } from "yaml"
+import { instance, PI, runPi, withConditions } from "./FakeKubectl.ts"
+
+const operations = [
+  {
+    what: "install vCluster",
+    why: "installing vcluster 0.37.3",
+    startedAt: "2026-01-01T00:00:00.000Z",
+    endedAt: "2026-01-01T00:00:20.000Z",
+    outcome: "succeeded",
+    changed: [],
+    traceId: "a".repeat(32),
+  },
+  {
+    what: "install",
+    why: "FirstInstall",
+    version: "6.0.22",
+    generation: 1,
+    startedAt: "2026-01-01T00:01:00.000Z",
+    endedAt: "2026-01-01T00:03:00.000Z",
+    outcome: "failed",
+    reason: "InstallFailed",
+    message: "up (version 6.0.22): npm is away",
+    changed: ["ConfigMap settings (created)", "Secret oauth (created)"],
+    more: 3,
+    traceId: "c".repeat(32),
+  },
+]
+const historyMap = { items: [{ data: { "history.json": JSON.stringify({ format: 1, operations }) } }] }
+const HISTORY = "get configmaps --field-selector=metadata.name=one-history"
+const kubeconfig = {
+  apiVersion: "v1",
+  kind: "Config",
+  clusters: [
+    { name: "c", cluster: { server: "https://vcluster.x.svc:443", "certificate-authority-data": "Q0E=" } },
+  ],
+  users: [{ name: "u", user: { token: "hush" } }],
+}
+const secret = { data: { kubeconfig: Buffer.from(JSON.stringify(kubeconfig)).toString("base64") } }
+const SECRET = "get secrets one-kubeconfig"
+
+describe("status", () => {
+  it.effect("of a Ready instance waits for nothing, and every gate is passed", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["status", "one", "-n", "team-a"], { [PI]: instance })
+      assert.strictEqual(said.exitCode, 0)
+      assert.notInclude(said.out, "Waiting for")
+      assert.match(said.out, /^team-a\/one\n {2}Phase: +Ready\n/)
+      assert.strictEqual(said.out.match(/ passed$/gm)?.length, 6)
+      assert.match(said.out, /^ConfigApplied +True +Applied +/m)
+      assert.deepStrictEqual(said.asked, [`${PI} --output=json --namespace=team-a`])
+    }),
+  )
+
+  it.effect("names the gate, what is waited for and since when", () =>
+    Effect.gen(function* () {
+      const pending = withConditions([
+        { type: "TargetReady", status: "False", reason: "ControlPlanePending" },
+        { type: "Ready", status: "False", reason: "TargetPending" },
+      ])
+      const text = yield* runPi(["status", "one"], { [PI]: pending })
+      assert.match(text.out, /^Waiting for: ControlPlanePending, for \d/m)
+      assert.include(text.out, "about ControlPlanePending")
+      assert.match(text.out, /^vCluster release +passed$/m)
+      assert.match(text.out, /^control plane +waiting$/m)
+      assert.match(text.out, /^kubeconfig +not yet$/m)
+      const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], { [PI]: pending })).out)
+      assert.deepInclude(json.waitingFor, {
+        reason: "ControlPlanePending",
+        message: "about ControlPlanePending",
+        since: "2026-01-01T00:00:00Z",
+      })
+      assert.deepInclude(json.gates, { gate: "control plane", state: "waiting" })
+    }),
+  )
+
+  it.effect("says that a target or an install has failed", () =>
+    Effect.gen(function* () {
+      for (const [reason, gate] of [
+        ["TargetUnreachable", "API"],
+        ["TargetError", "vCluster release"],
+      ] as const) {
+        const failed = withConditions([
+          { type: "TargetReady", status: "False", reason },
+          { type: "Ready", status: "False", reason },
+        ])
+        const { out } = yield* runPi(["status", "one"], { [PI]: failed })
+        assert.match(out, new RegExp(`^${gate} +failed$`, "m"))
+        assert.include(out, `Waiting for: ${reason}`)
+      }
+      const install = withConditions([
+        { type: "TargetReady", status: "True", reason: "Ready" },
+        { type: "Installed", status: "False", reason: "InstallFailed" },
+        { type: "Ready", status: "False", reason: "InstallFailed" },
+      ])
+      assert.match((yield* runPi(["status", "one"], { [PI]: install })).out, /^platform installed +failed$/m)
+    }),
+  )
+
+  it.effect("of a newer generation that is not settled waits for it", () =>
+    Effect.gen(function* () {
+      const edited = { ...instance, metadata: { ...instance.metadata, generation: 3 } }
+      const said = yield* runPi(["status", "one", "--exit-code"], { [PI]: edited })
+      assert.include(said.out, "generation 3 is not applied yet")
+      assert.strictEqual(said.exitCode, 3)
+    }),
+  )
+
+  it.effect("ends with 0 under --exit-code when it is Ready", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* runPi(["status", "one", "--exit-code"], { [PI]: instance })).exitCode, 0)
+    }),
+  )
+
+  it.effect("has colour only where it is wanted, and obeys no words of others", () =>
+    Effect.gen(function* () {
+      const control = String.fromCharCode(27)
+      const mean = withConditions([{ type: "Ready", status: "False", reason: `Bad${control}[2J` }])
+      const { out } = yield* runPi(["status", "one"], { [PI]: mean })
+      assert.notInclude(out, control)
+      assert.include((yield* runPi(["status", "one"], { [PI]: mean }, true)).out, `${control}[31m`)
+    }),
+  )
+})
+
+describe("history", () => {
+  it.effect("tells what was done, how long it took and what came of it", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["history", "one"], { [PI]: instance, [HISTORY]: historyMap })
+      assert.match(
+        said.out,
+        /^2026-01-01T00:00:00Z +install vCluster +installing vcluster 0\.37\.3 +20s +succeeded/m,
+      )
+      assert.match(
+        said.out,
+        /^2026-01-01T00:01:00Z +install +FirstInstall +6\.0\.22 +2m +failed +5 objects +c{32}$/m,
+      )
+      assert.include(said.out, "InstallFailed: up (version 6.0.22): npm is away")
+    }),
+  )
+
+  it.effect("as JSON is what is kept", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["history", "one", "-o", "json"], { [PI]: instance, [HISTORY]: historyMap })
+      assert.deepStrictEqual(JSON.parse(said.out), { operations })
+    }),
+  )
+
+  it.effect("of an instance without one says so, and fails nobody", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["history", "one"], { [PI]: instance, [HISTORY]: { items: [] } })
+      assert.strictEqual(said.exitCode, 0)
+      assert.include(said.err, "no operation of this instance has ended yet")
+    }),
+  )
+
+  it.effect("that somebody has edited is named with the way out", () =>
+    Effect.gen(function* () {
+      const edited = { items: [{ data: { "history.json": "{" } }] }
+      const said = yield* runPi(["history", "one"], { [PI]: instance, [HISTORY]: edited })
+      assert.strictEqual(said.exitCode, 1)
+      assert.match(
+        said.err,
+        /^kubectl pi: ConfigMap team-a\/one-history .*the next operation writes it again/,
+      )
+    }),
+  )
+
+  it.effect("is refused to whoever may not read ConfigMaps there", () =>
+    Effect.gen(function* () {
+      const forbidden = new Error(
+        'Error from server (Forbidden): configmaps is forbidden: User "dev" cannot list resource "configmaps"',
+      )
+      const said = yield* runPi(["history", "one"], { [PI]: instance, [HISTORY]: forbidden })
+      assert.strictEqual(said.exitCode, 1)
+      assert.include(said.err, "Ask whoever runs the cluster for that right")
+      assert.strictEqual(said.out, "")
+    }),
+  )
+})
+
+it.effect("events are those of this life of the instance, of either API, oldest first", () =>
+  Effect.gen(function* () {
+    const list = {
+      items: [
+        {
+          type: "Warning",
+          reason: "InstallFailed",
+          message: "npm is away",
+          eventTime: "2026-01-01T00:00:00.000000Z",
+          firstTimestamp: null,
+          lastTimestamp: null,
+          series: { count: 7, lastObservedTime: "2026-01-01T02:00:00.000000Z" },
+          metadata: { creationTimestamp: "2026-01-01T00:00:00Z" },
+        },
+        {
+          type: "Normal",
+          reason: "FirstInstall",
+          message: "installed",
+          count: 2,
+          eventTime: null,
+          firstTimestamp: "2026-01-01T00:30:00Z",
+          lastTimestamp: "2026-01-01T01:00:00Z",
+          metadata: { creationTimestamp: "2026-01-01T00:30:00Z" },
+        },
+      ],
+    }
+    const said = yield* runPi(["events", "one"], { [PI]: instance, "get events": list })
+    assert.include(said.asked[1], "--field-selector=involvedObject.uid=uid-one")
+    assert.match(said.out, /2 +Normal +FirstInstall +installed\n.* +7 +Warning +InstallFailed +npm is away$/)
+    const json = yield* runPi(["events", "one", "-o", "json"], { [PI]: instance, "get events": list })
+    assert.deepInclude(JSON.parse(json.out).events[1], { count: 7, last: "2026-01-01T02:00:00.000000Z" })
+  }),
+)
+
+describe("logs", () => {
+  const line = (about: string, message: string) =>
+    JSON.stringify({
+      timestamp: "2026-01-01T00:00:00.000Z",
+      level: "WARN",
+      message,
+      annotations: { instance: about, generation: 1, pass: 2, reason: "InstallFailed" },
+    })
+  const log = [
+    line("team-a/one", "operation failed"),
+    line("team-b/one", "another"),
+    "no line of the log",
+  ].join("\n")
+
+  it.effect("are the lines about this instance, for a person", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["logs", "one", "--since", "5m"], { [PI]: instance, logs: log })
+      assert.strictEqual(said.out, "2026-01-01T00:00:00.000Z WARN  operation failed reason=InstallFailed")
+      assert.match(said.asked[1] ?? "", /^logs --selector=.* --since=5m --namespace=platform-operator$/)
+    }),
+  )
+
+  it.effect("as JSON are as they were written", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["logs", "one", "-o", "json"], { [PI]: instance, logs: log })
+      assert.strictEqual(said.out, line("team-a/one", "operation failed"))
+    }),
+  )
+
+  it.effect("without a line name the ways to more", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["logs", "one"], { [PI]: instance, logs: "" })
+      assert.include(said.err, "--operator-namespace")
+    }),
+  )
+})
+
+it.effect("retry sets the annotation to a new value, in the instance's namespace", () =>
+  Effect.gen(function* () {
+    const said = yield* runPi(["retry", "one"], { [PI]: instance, annotate: "annotated" })
+    assert.match(
+      said.asked[1] ?? "",
+      /^annotate platforminstances\.platform\.di-framework\.dev one --overwrite platform\.di-framework\.dev\/reconcile-requested-at=\S+ --namespace=team-a$/,
+    )
+    assert.include(said.out, "is Ready: nothing is due")
+  }),
+)
+
+describe("kubeconfig", () => {
+  const folder = () => mkdtempSync(join(tmpdir(), "pi-test-"))
+  const answers = { [PI]: instance, [SECRET]: secret }
+
+  it.effect("goes nowhere that nobody has named", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["kubeconfig", "one"], answers)
+      assert.strictEqual(said.exitCode, 2)
+      assert.deepStrictEqual([said.out, said.asked], ["", []])
+    }),
+  )
+
+  it.effect("goes to a file that its owner alone can read, whoever could read the one before", () =>
+    Effect.gen(function* () {
+      const file = join(folder(), "one.kubeconfig")
+      writeFileSync(file, "old", { mode: 0o644 })
+      const said = yield* runPi(["kubeconfig", "one", "--file", file], answers)
+      assert.strictEqual(said.exitCode, 0)
+      assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+      assert.deepStrictEqual(JSON.parse(readFileSync(file, "utf8")), kubeconfig)
+      assert.notInclude(said.out + said.err, "hush")
+    }),
+  )
+
+  it.effect("goes to standard output where that is asked for", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["kubeconfig", "one", "--stdout"], answers)
+      assert.deepStrictEqual(JSON.parse(said.out), kubeconfig)
+      const yaml = { data: { kubeconfig: Buffer.from("kind: Config\n").toString("base64") } }
+      const asked = { [PI]: instance, [SECRET]: yaml }
+      assert.strictEqual((yield* runPi(["kubeconfig", "one", "--stdout"], asked)).out, "kind: Config")
+      const json = yield* runPi(["kubeconfig", "one", "--stdout", "-o", "json"], asked)
+      assert.deepStrictEqual(JSON.parse(json.out), { kind: "Config" })
+    }),
+  )
+
+  it.effect("leads over a port of this machine, to the host namespace's Service", () =>
+    Effect.gen(function* () {
+      const file = join(folder(), "one.kubeconfig")
+      const said = yield* runPi(["kubeconfig", "one", "--port-forward", "--file", file], {
+        ...answers,
+        "port-forward": "Forwarding from 127.0.0.1:41231 -> 8443",
+      })
+      assert.strictEqual(said.out, `export KUBECONFIG=${file}`)
+      assert.match(
+        said.asked[2] ?? "",
+        /^port-forward .*service\/vcluster :443 --namespace=pi-team-a-one-[a-z2-7]{12}$/,
+      )
+      const { clusters, users } = parse(readFileSync(file, "utf8"))
+      assert.strictEqual(clusters[0].cluster.server, "https://127.0.0.1:41231")
+      assert.strictEqual(clusters[0].cluster["certificate-authority-data"], "Q0E=")
+      assert.strictEqual(users[0].user.token, "hush")
+      assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+    }),
+  )
+
+  it.effect("of an instance that has none yet names what has to come first", () =>
+    Effect.gen(function* () {
+      const { kubeconfigSecretRef: _, ...status } = instance.status
+      const said = yield* runPi(["kubeconfig", "one", "--stdout"], { [PI]: { ...instance, status } })
+      assert.strictEqual(said.exitCode, 1)
+      assert.include(said.err, "has no kubeconfig yet")
+    }),
+  )
+})
+
+describe("trace", () => {
+  it.effect("lists the newest change and the operations, each trace once", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["trace", "one", "-o", "json"], { [PI]: instance, [HISTORY]: historyMap })
+      assert.deepStrictEqual(
+        JSON.parse(said.out).traces.map(({ traceId }: { readonly traceId: string }) => traceId),
+        ["a".repeat(32), "c".repeat(32)],
+      )
+    }),
+  )
+
+  it.live("shows the spans of one as Jaeger has them", () =>
+    Effect.gen(function* () {
+      const span = (spanID: string, operationName: string, startTime: number, parent?: string) => ({
+        spanID,
+        operationName,
+        startTime,
+        duration: 1_500_000,
+        references: parent === undefined ? [] : [{ refType: "CHILD_OF", spanID: parent }],
+        tags: operationName === "up" ? [{ key: "error", value: true }] : [],
+      })
+      const spans = [span("3", "up", 30, "2"), span("2", "install", 20, "1"), span("1", "change", 10)]
+      const server = yield* Effect.acquireRelease(
+        Effect.callback<ReturnType<typeof createServer>>((resume) => {
+          const made = createServer((request, response) => {
+            const known = request.url === `/api/traces/${"a".repeat(32)}`
+            response.writeHead(known ? 200 : 404).end(JSON.stringify({ data: known ? [{ spans }] : [] }))
+          })
+          made.listen(0, "127.0.0.1", () => resume(Effect.succeed(made)))
+        }),
+        (made) => Effect.sync(() => made.close()),
+      )
+      const address = server.address()
+      const jaeger = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`
+      const answers = { [PI]: instance, [HISTORY]: historyMap }
+      const said = yield* runPi(["trace", "one", "--jaeger", jaeger], answers)
+      assert.strictEqual(said.out, "change  1500ms\n  install  1500ms\n    up  1500ms  failed")
+      const unknown = yield* runPi(["trace", "one", "--jaeger", jaeger, "--id", "f".repeat(32)], answers)
+      assert.include(unknown.err, "has no trace")
+      assert.strictEqual(unknown.exitCode, 1)
+    }),
+  )
+})
+
+describe("a mistake", () => {
+  it.effect.each([
+    [["status"], 2, /Missing required argument: name/],
+    [["statsu", "one"], 2, /Unknown subcommand/],
+    [["status", "one", "-o", "yaml"], 2, /"text" \| "json"/],
+    [["kubeconfig", "one", "--stdout", "--port-forward"], 2, /exclude one another/],
+    [["kubeconfig", "one", "--port", "70000", "--stdout"], 2, /0 to 65535/],
+  ] as const)("%j is named in a line", ([args, exitCode, words]) =>
+    Effect.gen(function* () {
+      const said = yield* runPi(args, {})
+      assert.strictEqual(said.exitCode, exitCode)
+      assert.match(said.err, words)
+      assert.deepStrictEqual(said.asked, [])
+    }),
+  )
+
+  it.effect.each([
+    ['Error from server (NotFound): platforminstances "one" not found', "kubectl get pi --all-namespaces"],
+    ['error: the server doesn\'t have a resource type "platforminstances"', "install the operator's chart"],
+    ['error: context "nope" does not exist', "--context and --kubeconfig"],
+  ] as const)("of kubectl's, %s, has the way out", ([stderr, way]) =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["status", "one", "--context", "nope"], { get: new Error(stderr) })
+      assert.strictEqual(said.exitCode, 1)
+      assert.include(said.err, way)
+    }),
+  )
+})
+
+it.effect("--help is there for every command, and asks no cluster", () =>
+  Effect.gen(function* () {
+    for (const command of ["status", "history", "events", "logs", "retry", "kubeconfig", "trace"]) {
+      const said = yield* runPi([command, "--help"], {})
+      assert.strictEqual(said.exitCode, 0)
+      assert.include(said.out, `kubectl pi ${command}`)
+      assert.include(said.out, "EXAMPLES")
+      assert.deepStrictEqual(said.asked, [])
+    }
+  }),
+)
