@@ -1,6 +1,6 @@
 // Flags -> config -> layers -> run. Composition only.
 import { randomUUID } from "node:crypto"
-import { hostname } from "node:os"
+import { hostname, tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import {
@@ -19,26 +19,27 @@ import {
 } from "effect"
 import { Command } from "effect/cli"
 import releaseJson from "../release.json" with { type: "json" }
-import { runInstances } from "./actors/instance/Instances.ts"
-import { InstallPermits } from "./actors/instance/install/InstallPermits.ts"
-import { Settings } from "./actors/instance/Settings.ts"
-import { Protection } from "./actors/instance/target/Protection.ts"
-import { ViewsLive } from "./actors/instance/ViewsLive.ts"
+import { awaitCaches, runInstances } from "./actors/instance/Instances.ts"
+import { operatorLayer } from "./actors/Operator.ts"
+import { refuseBesideAnother } from "./actors/SoleOperator.ts"
 import { pinnedTenantHostImage, Release } from "./schema/Release.ts"
-import * as EventsLive from "./services/Events/EventsLive.ts"
+import { DiskLive } from "./services/Disk/DiskLive.ts"
 import { checkFlags, type Flags, flags, parseAddress } from "./services/Flags/Flags.ts"
 import * as Help from "./services/Flags/Help.ts"
 import { CrdCheck } from "./services/Health/CrdCheck.ts"
 import { healthLayer, metricsLayer } from "./services/Health/Health.ts"
 import { Ready } from "./services/Health/Readiness.ts"
 import { logWaiting, warnOfPassphrase } from "./services/Health/StartLog.ts"
-import { HelmLive } from "./services/Helm/HelmLive.ts"
 import * as KubernetesLive from "./services/Kubernetes/KubernetesLive.ts"
-import { podIsAlive } from "./services/Kubernetes/PodLiveness.ts"
+import { formatIdentity, holderIsDead } from "./services/LeaderElection/Identity.ts"
+import { lead } from "./services/LeaderElection/LeaderElection.ts"
+import { measuresLayer } from "./services/Metrics/MetricsLive.ts"
+import { processMetricsLayer } from "./services/Metrics/ProcessMetrics.ts"
+import { ProcessesLive } from "./services/Process/ProcessesLive.ts"
 import { findPrograms } from "./services/Process/Programs.ts"
-import { PulumiLive } from "./services/Pulumi/PulumiLive.ts"
-import { StateStoreLive } from "./services/StateStore/StateStoreLive.ts"
-import { logLayer, traceLayer } from "./services/Telemetry/Telemetry.ts"
+import { redaction } from "./services/Pulumi/Redact.ts"
+import { logLayer } from "./services/Telemetry/Telemetry.ts"
+import { traceLayer } from "./services/Telemetry/Traces.ts"
 
 /** Beside the bundle in the image; in the repository when the sources run as they are. */
 const assets = (() => {
@@ -81,83 +82,101 @@ const start = Effect.fnUntraced(function* (given: Flags) {
     "--operator-image is needed outside a cluster (OPERATOR_IMAGE is not set)",
   )
   const { helm, pulumi, npm } = yield* findPrograms()
+  const identity = { podName: env.name, podUID: env.uid, incarnation: randomUUID() }
 
   // The chart mounts memory there; outside a pod the machine's own has to do.
   const memoryDir = (yield* fs.exists("/run/platform-operator")) ? "/run/platform-operator" : "/dev/shm"
 
-  const settings = Layer.succeed(Settings, {
-    storageRootBase: given.storageRootBase,
-    installTimeout: given.installTimeout,
-    repairInterval: given.repairInterval,
-    targetPoll: given.targetPoll,
-    maxConcurrentInstalls: given.maxConcurrentInstalls,
-    cleanupNamespace: Option.getOrElse(given.cleanupNamespace, () => operatorNamespace),
-    operatorNamespace,
-    operatorImage,
-    defaultTenantHostImage: Option.orElse(given.defaultTenantHostImage, () => pinnedTenantHostImage(release)),
-    images: {
-      vcluster: given.vclusterImage,
-      kubernetes: given.vclusterKubernetesImage,
-      registry: given.imageRegistry,
-    },
-  })
   const chart = Option.match(given.vclusterChart, {
     onNone: () => ({ path: assets.chart, digest: Option.some(release.vcluster.chartDigest) }),
     onSome: (path) => ({ path, digest: given.vclusterChartDigest }),
   })
-  const services = Layer.mergeAll(
-    HelmLive.layer({
+  const services = operatorLayer({
+    settings: {
+      storageRootBase: given.storageRootBase,
+      installTimeout: given.installTimeout,
+      repairInterval: given.repairInterval,
+      targetPoll: given.targetPoll,
+      maxConcurrentInstalls: given.maxConcurrentInstalls,
+      maxConcurrentTargets: given.maxConcurrentTargets,
+      watchNamespaces: given.watchNamespaces,
+      cleanupNamespace: Option.getOrElse(given.cleanupNamespace, () => operatorNamespace),
+      operatorNamespace,
+      operatorImage,
+      defaultTenantHostImage: Option.orElse(given.defaultTenantHostImage, () =>
+        pinnedTenantHostImage(release),
+      ),
+      images: {
+        vcluster: given.vclusterImage,
+        kubernetes: given.vclusterKubernetesImage,
+        registry: given.imageRegistry,
+      },
+    },
+    stateDir: given.stateDir,
+    helm: {
       helm,
       chart,
       ...Option.match(env.kubeconfig, { onNone: () => ({}), onSome: (kubeconfig) => ({ kubeconfig }) }),
-    }),
-    EventsLive.layer({ reportingInstance: env.name }),
-    InstallPermits.layer,
-    ViewsLive.layer.pipe(Layer.provideMerge(Protection.layer)),
-    Layer.unwrap(
-      Effect.map(podIsAlive(operatorNamespace), (isPodAlive) =>
-        PulumiLive.layer({
-          nodePath: process.execPath,
-          runnerPath: assets.runner,
-          wrapperPath: assets.wrapper,
-          pulumiPath: pulumi,
-          npmPath: npm,
-          helmPath: helm,
-          passphraseFile: given.passphraseFile,
-          ...Option.match(given.npmRegistry, { onNone: () => ({}), onSome: (registry) => ({ registry }) }),
-          ...Option.match(given.npmrc, { onNone: () => ({}), onSome: (npmrc) => ({ npmrc }) }),
-          pluginDirectories: ["/opt/pulumi/plugins"],
-          tmpDir: "/tmp/platform-operator",
-          memoryDir,
-          identity: {
-            podUID: env.uid,
-            podName: env.name,
-            incarnation: randomUUID(),
-            hostname: hostname(),
-          },
-          isPodAlive,
-        }),
-      ),
-    ),
-  ).pipe(
-    Layer.provideMerge(StateStoreLive.layer({ stateDir: given.stateDir })),
-    Layer.provideMerge(settings),
-    Layer.provideMerge(KubernetesLive.layer),
-  )
-  const serving = Layer.merge(
+    },
+    pulumi: {
+      nodePath: process.execPath,
+      runnerPath: assets.runner,
+      wrapperPath: assets.wrapper,
+      pulumiPath: pulumi,
+      npmPath: npm,
+      helmPath: helm,
+      passphraseFile: given.passphraseFile,
+      ...Option.match(given.npmRegistry, { onNone: () => ({}), onSome: (registry) => ({ registry }) }),
+      ...Option.match(given.pluginServer, {
+        onNone: () => ({}),
+        onSome: (pluginServer) => ({ pluginServer }),
+      }),
+      ...Option.match(given.npmrc, { onNone: () => ({}), onSome: (npmrc) => ({ npmrc }) }),
+      pluginDirectories: [...Option.toArray(given.pluginDirectory), "/opt/pulumi/plugins"],
+      minFreeSpace: given.minFreeSpace,
+      ...(given.operationMemory === 0 ? {} : { operationMemory: given.operationMemory }),
+      tmpDir: "/tmp/platform-operator",
+      memoryDir,
+      identity: { ...identity, hostname: hostname() },
+    },
+  }).pipe(Layer.provideMerge(KubernetesLive.layer))
+  const serving = Layer.mergeAll(
     healthLayer(parseAddress(given.healthAddress)),
     metricsLayer(parseAddress(given.metricsAddress)),
+    processMetricsLayer,
+    measuresLayer({ version: release.operatorVersion, tmpDir: tmpdir(), memoryDir }),
   )
-  const telemetry = Layer.merge(traceLayer(release.operatorVersion), logLayer(given.logLevel))
+  const telemetry = Layer.merge(traceLayer(release.operatorVersion, redaction([])), logLayer(given.logLevel))
   const operator = Effect.gen(function* () {
     const ready = yield* Ready
+    const lease = {
+      namespace: operatorNamespace,
+      name: "platform-operator",
+      identity: formatIdentity(identity),
+      isDead: yield* holderIsDead(operatorNamespace, identity),
+      // Nothing else could keep what is still at work from meeting the next leader's.
+      overdue: Effect.andThen(
+        Effect.logError("work did not end in time after the lease was lost"),
+        Effect.sync(() => process.exit(1)),
+      ),
+    }
     yield* Effect.addFinalizer(() => Ref.set(ready, false))
     yield* Effect.logInfo("platform operator starting").pipe(
       Effect.annotateLogs({ version: release.operatorVersion, stateDir: given.stateDir }),
     )
     yield* warnOfPassphrase(given.passphraseFile)
     yield* Effect.forkScoped(logWaiting)
-    return yield* runInstances(Ref.set(ready, true))
+    yield* refuseBesideAnother({
+      lease: lease.name,
+      isDead: (namespace, holder) =>
+        Effect.flatMap(holderIsDead(namespace, identity), (isDead) => isDead(holder)),
+    })
+    yield* awaitCaches
+    yield* Ref.set(ready, true)
+    yield* Effect.logInfo("platform operator ready").pipe(
+      Effect.annotateLogs({ secondsSinceStart: Number(process.uptime().toFixed(3)) }),
+    )
+    return yield* given.leaderElect ? lead(lease, runInstances) : runInstances
   })
   return yield* Effect.scoped(operator).pipe(
     Effect.provide(
@@ -183,6 +202,9 @@ const command = Command.make("platform-operator", flags, start).pipe(
   ),
 )
 
+/** The machine this runs on: files, disk, child processes and processes. */
+const machine = Layer.mergeAll(NodeServices.layer, DiskLive.layer, ProcessesLive.layer)
+
 /** What went wrong before the operator ran, in the words of whoever found it: a line, not a stack. */
 const describe = (error: { readonly _tag: string; readonly message: string }): string =>
   error._tag === "HelmError" ? `helm show chart: ${error.message || "failed without a word"}` : error.message
@@ -191,9 +213,11 @@ Command.run(command, { version: release.operatorVersion }).pipe(
   Effect.catchTag(
     [
       "AddressError",
+      "AnotherOperator",
       "EndpointError",
       "HelmError",
       "KubeError",
+      "LeaseLost",
       "ProgramMissing",
       "StartError",
       "StateStoreError",
@@ -204,6 +228,6 @@ Command.run(command, { version: release.operatorVersion }).pipe(
         Effect.sync(() => process.exit(1)),
       ),
   ),
-  Effect.provide(Help.layer.pipe(Layer.provideMerge(NodeServices.layer))),
+  Effect.provide(Help.layer.pipe(Layer.provideMerge(machine))),
   NodeRuntime.runMain({ teardown }),
 )

@@ -66,6 +66,29 @@ export type InstallFailureReason = (typeof installFailureReasons)[number]
 export const readyWaitingReasons = ["TargetPending", "Installing", "WaitingForStorageCleanup"] as const
 export type ReadyWaitingReason = (typeof readyWaitingReasons)[number]
 
+/** What Events alone tell: no condition says it. */
+export const eventOnlyReasons = [
+  "Recovered",
+  "Repaired",
+  "StatusCorrected",
+  "StorageRootKept",
+  "StateOlder",
+  "ClusterReplaced",
+  "DiskLow",
+  "Adopted",
+  "DnsUnavailable",
+  "LeftBehind",
+  "InternalError",
+] as const
+
+/** Every reason an Event can have: why an install ran, why something failed, and what Events alone tell. */
+export type EventReason =
+  | Exclude<InstallReason, "RepairDue">
+  | TargetFailureReason
+  | InstallFailureReason
+  | "AdmissionPolicyUnavailable"
+  | (typeof eventOnlyReasons)[number]
+
 /** Every reason a condition can have, by type and status. */
 export const reasons = {
   TargetReady: { True: ["Ready"], False: [...targetWaitingReasons, ...targetFailureReasons] },

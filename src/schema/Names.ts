@@ -19,15 +19,30 @@ export const LABEL_INSTANCE_HASH = `${GROUP}/instance-hash`
 
 /** `<namespace>/<name>` on a host namespace: whose it is. */
 export const ANNOTATION_INSTANCE = `${GROUP}/instance`
+/** Which pod's helm is at work on a host namespace's release, and since when; on the host namespace. */
+export const ANNOTATION_HELM_WRITER = `${GROUP}/helm-writer`
+/** The trace of the newest change: its `traceparent`, the generation it is of, and since when it runs. */
+export const ANNOTATION_TRACE = `${GROUP}/trace`
 /** `"true"`, set by a person: leave the default storage root on the node. */
 export const ANNOTATION_SKIP_STORAGE_CLEANUP = `${GROUP}/skip-storage-cleanup`
+/** Any value, set by a person: one that is new ends the pause after failures, and the next try is made at once. */
+export const ANNOTATION_RECONCILE_REQUESTED = `${GROUP}/reconcile-requested-at`
+/**
+ * The time, set by a person: within a day of it an install may begin without the state that is missing, and take over what
+ * is there.
+ */
+export const ANNOTATION_FRESH_START = `${GROUP}/fresh-start`
 /** The UID of the instance whose default storage root was removed; any other value is ignored. */
 export const ANNOTATION_STORAGE_CLEANED = `${GROUP}/storage-cleaned`
 /** How many cleanup Jobs failed: the backoff outlives the process. */
 export const ANNOTATION_STORAGE_CLEANUP_FAILURES = `${GROUP}/storage-cleanup-failures`
+/** `<UID of the Job that was counted last> <when>`: it is counted once, and the pause after it outlives the process. */
+export const ANNOTATION_STORAGE_CLEANUP_COUNTED = `${GROUP}/storage-cleanup-counted`
 
 /** The key of the kubeconfig in the instance's `<name>-kubeconfig` Secret. */
 export const KUBECONFIG_KEY = "kubeconfig"
+/** The key of the history in the instance's `<name>-history` ConfigMap. */
+export const HISTORY_KEY = "history.json"
 /** The Secret inside the instance, in the platform namespace, that carries the OAuth client secret. */
 export const TENANT_AUTH_SECRET_NAME = "platform-operator-tenant-auth"
 
@@ -55,8 +70,20 @@ export const shortHash = (text: string): string => {
   return out
 }
 
+/** Asked for many times a pass. As many as there are instances, and some that were. */
+const hashes = new Map<string, string>()
+const mostHashes = 4096
+
 /** The hash of `<namespace>/<name>`: the same in every life of an instance, so that a retained one is found again. */
-export const instanceHash = (key: InstanceKey): string => shortHash(formatKey(key))
+export const instanceHash = (key: InstanceKey): string => {
+  const text = formatKey(key)
+  const known = hashes.get(text)
+  if (known !== undefined) return known
+  if (hashes.size >= mostHashes) hashes.clear()
+  const hash = shortHash(text)
+  hashes.set(text, hash)
+  return hash
+}
 
 /** `pi-<namespace>-<name>-<hash>`: a DNS label of at most 49 characters, shortened before the hash. */
 export const hostNamespace = (key: InstanceKey): string => {
@@ -67,6 +94,9 @@ export const hostNamespace = (key: InstanceKey): string => {
 
 /** The Secret with the instance's admin kubeconfig, in the instance's own namespace. */
 export const kubeconfigSecretName = (key: InstanceKey): string => `${key.name}-kubeconfig`
+
+/** The ConfigMap with the instance's last operations, in the instance's own namespace. */
+export const historyConfigMapName = (key: InstanceKey): string => `${key.name}-history`
 
 /** `pi-storage-cleanup-<name hash>-<uid hash>`: 44 characters. One Job for one life of an instance. */
 export const cleanupJobName = (key: InstanceKey, uid: string): string =>

@@ -65,6 +65,17 @@ const withoutBrokenStatus = (object: unknown, error: Schema.SchemaError): unknow
   return { ...rest, status: Object.fromEntries(Object.entries(status).filter(([key]) => !broken.has(key))) }
 }
 
+/** What a cache holds is never changed in place, and is asked for at each pass: one object is decoded once. */
+const decoded = new WeakMap<object, PlatformInstance>()
+
+const decodeAnew = (object: unknown): Effect.Effect<PlatformInstance, Schema.SchemaError> =>
+  decode(object).pipe(
+    Effect.catch((error) => {
+      const salvaged = withoutBrokenStatus(object, error)
+      return salvaged === undefined ? Effect.fail(error) : decode(salvaged)
+    }),
+  )
+
 /**
  * Decodes an object read from the server. Fields this version does not know are dropped (a newer operator may have
  * stored them). A field of the *status* that does not decode counts as lost, as after a restore: the operator's record
@@ -73,13 +84,12 @@ const withoutBrokenStatus = (object: unknown, error: Schema.SchemaError): unknow
  */
 export const decodePlatformInstance = (
   object: unknown,
-): Effect.Effect<PlatformInstance, Schema.SchemaError> =>
-  decode(object).pipe(
-    Effect.catch((error) => {
-      const salvaged = withoutBrokenStatus(object, error)
-      return salvaged === undefined ? Effect.fail(error) : decode(salvaged)
-    }),
-  )
+): Effect.Effect<PlatformInstance, Schema.SchemaError> => {
+  if (!Predicate.isObject(object)) return decodeAnew(object)
+  const known = decoded.get(object)
+  if (known !== undefined) return Effect.succeed(known)
+  return Effect.tap(decodeAnew(object), (instance) => Effect.sync(() => decoded.set(object, instance)))
+}
 
 export const instanceKey = (instance: {
   readonly metadata: { readonly namespace: string; readonly name: string }

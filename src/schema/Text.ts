@@ -35,3 +35,29 @@ export const truncateAtWord = (
   const boundary = /\s/.test(text.charAt(end)) ? head : head.replace(/\s+\S*$/, "")
   return `${(boundary === "" ? head : boundary).trimEnd()}${ELLIPSIS}`
 }
+
+/**
+ * The text itself when it fits into so many bytes of UTF-8, else its end after a `…`, begun at a word where one is near.
+ * `limit` counts the ellipsis.
+ */
+export const tailAtWord = (text: string, limit: number): string => {
+  const bytes = new TextEncoder().encode(text)
+  if (bytes.length <= limit) return text
+  // A character that is cut in two decodes to replacement marks, which are dropped.
+  const cut = new TextDecoder()
+    .decode(bytes.subarray(bytes.length - Math.max(0, limit - utf8Bytes(ELLIPSIS))))
+    .replace(/^\uFFFD+/, "")
+  return `${ELLIPSIS}${cut.replace(/^\S{0,80}\s/, "")}`
+}
+
+/**
+ * The text itself when it fits into so many bytes of UTF-8, else its first sentence and its end: what happened, and the
+ * last words about it, which say why. A first sentence that leaves no room for more is cut like any text.
+ */
+export const keepEnds = (text: string, limit: number): string => {
+  if (utf8Bytes(text) <= limit) return text
+  const first = /^[\s\S]*?\.\s+/.exec(text)?.[0] ?? ""
+  const room = limit - utf8Bytes(first)
+  if (first === "" || room < limit / 4) return truncateAtWord(text, limit, utf8Bytes)
+  return first + tailAtWord(text.slice(first.length).replace(new RegExp(`^${ELLIPSIS}`), ""), room)
+}

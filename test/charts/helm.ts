@@ -77,3 +77,10 @@ export const find = (objects: ReadonlyArray<Rendered>, kind: string, name?: stri
     )
   return found[0]
 }
+
+/** What lies there in an object; `undefined` where the way ends. */
+export const pick = (from: unknown, ...path: ReadonlyArray<string | number>): unknown =>
+  path.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined),
+    from,
+  )

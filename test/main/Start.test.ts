@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { crd } from "../../src/schema/Crd.ts"
 import * as FakeApi from "../services/Kubernetes/FakeApi.ts"
+import { samplesIn, valueIn } from "../services/Metrics/exposition.ts"
 import { startOperator } from "./operator.ts"
 
 const MINUTES = 5 * 60_000
@@ -24,6 +25,7 @@ const emptyCluster =
     }
     if (pathname.endsWith("/platforminstances") && definition() === undefined)
       return notFound(response, request)
+    if (pathname.includes("/validatingadmissionpolicies/")) return notFound(response, request)
     if (searchParams.get("watch") !== null) return FakeApi.stream()(response, request)
     const list = { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items: [] }
     return FakeApi.json(list)(response, request)
@@ -145,7 +147,8 @@ describe("the operator", () => {
         )
         assert.match(String(waiting.annotations.problem), /cannot be read/)
         assert.isAbove(lists(), 1)
-        assert.deepStrictEqual(yield* operator.get("/healthz"), { status: 200, body: "ok\n" })
+        for (const path of ["/livez", "/healthz"])
+          assert.deepStrictEqual(yield* operator.get(path), { status: 200, body: "ok\n" })
         const readyz = yield* operator.get("/readyz")
         assert.strictEqual(readyz.status, 503)
         assert.include(readyz.body, `the CRD ${NAME} cannot be read`)
@@ -174,6 +177,15 @@ describe("the operator", () => {
         const waiting = yield* operator.message("still waiting for the caches")
         assert.include(String(waiting.annotations.problem), "ECONNREFUSED")
         assert.isTrue(operator.running())
+        const { status, body } = yield* operator.get("/metrics")
+        assert.strictEqual(status, 200)
+        const samples = samplesIn(body)
+        const refused = { code: "<error>", host: "127.0.0.1:1", method: "GET" }
+        assert.isAbove(valueIn(samples, "rest_client_requests_total", refused) ?? 0, 0)
+        assert.isAbove(valueIn(samples, "process_resident_memory_bytes") ?? 0, 0)
+        assert.isAbove(valueIn(samples, "platform_operator_volume_size_bytes", { volume: "state" }) ?? 0, 0)
+        assert.strictEqual(valueIn(samples, "platform_operator_info"), 1)
+        assert.notInclude(body, "planted")
         yield* operator.terminate
         assert.strictEqual(yield* operator.exitCode, 0)
       }),

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Predicate } from "effect"
 import { decodeManifest } from "../../src/schema/Manifest.ts"
 import { platformConfig, type SuppliedConfig } from "../../src/schema/PlatformConfig.ts"
+import { Platform } from "../../src/schema/PlatformSpec.ts"
+import { type StructuralSchema, structuralSchema } from "../../src/schema/StructuralSchema.ts"
 
 const digest = `sha256:${"a".repeat(64)}`
 const supplied: SuppliedConfig = {
@@ -164,4 +166,85 @@ describe("platformConfig", () => {
       assert.strictEqual((yield* configOf({ tenantHostImage: "own:1" }, recorded)).tenantHostImage, "own:1")
     }),
   )
+})
+
+/** Each field there is. */
+const full: Platform = {
+  networkPolicyEngine: "existing",
+  storageRoot: "/data",
+  gateway: { httpNodePort: 30080, httpEndpoint: "http://apps.example" },
+  tenants: [
+    {
+      name: "acme",
+      suspended: true,
+      deletionPolicy: "Retain",
+      runtime: { replicas: 2, coreInstances: 100 },
+      resources: {
+        cpu: "1",
+        memory: "1Gi",
+        workloads: 1,
+        backingServices: 1,
+        serviceBindings: 1,
+        apiKeys: 1,
+      },
+    },
+  ],
+  users: [{ name: "dev", suspended: true, memberships: [{ tenant: "acme", role: "viewer" }] }],
+  tenantAuth: {
+    image,
+    issuer: "https://id.example",
+    clientId: "console",
+    clientSecretRef: { name: "oauth", key: "secret" },
+    issuerUpstream: "dex.auth.svc:5556",
+    issuerUpstreamPodPort: 5556,
+    issuerIp: "10.0.0.1",
+    consolePublicUrl: "https://console.example",
+    controllerPublicUrl: "https://api.example",
+    registry: {
+      component: image,
+      publicUrl: "https://r.example",
+      limits: { maxBodyBytes: 1, maxConcurrent: 1, uploadIdleTimeoutMs: 1, upstreamTimeoutMs: 1 },
+    },
+  },
+  tenantHostImage: "wash:2",
+  tenantHostImagePullPolicy: "Never",
+}
+
+type Path = ReadonlyArray<string>
+/** Where values lie in an object of this schema, its lists with one entry. */
+const leaves = ({ properties, items }: StructuralSchema): ReadonlyArray<Path> => {
+  if (items !== undefined) return leaves(items).map((path) => ["0", ...path])
+  if (properties === undefined) return [[]]
+  return Object.entries(properties).flatMap(([name, inner]) => leaves(inner).map((path) => [name, ...path]))
+}
+const textOf = (platform: Platform) => [...platformConfig({ platform }, supplied)].join("\n")
+
+describe("every field of spec.platform", () => {
+  /** The operator settles the one, and reads what the others name. */
+  const elsewhere = ["storageRoot", "tenantAuth.clientSecretRef.name", "tenantAuth.clientSecretRef.key"]
+
+  it.each(leaves(structuralSchema(Platform)).map((path) => path.join(".")))("%s", (name) => {
+    const changed = structuredClone(full)
+    const parts = name.split(".")
+    const [last = ""] = parts.slice(-1)
+    const holder = parts
+      .slice(0, -1)
+      .reduce<unknown>(
+        (at, part) => (Predicate.isObjectOrArray(at) ? Reflect.get(at, part) : undefined),
+        changed,
+      )
+    if (!Predicate.isObject(holder)) return assert.fail(`no ${name} in the full one`)
+    const before: unknown = Reflect.get(holder, last)
+    assert.isDefined(before, `no ${name} in the full one`)
+    const other = typeof before === "number" ? 4_242 : typeof before === "boolean" ? false : "sentinel-4242"
+    Reflect.set(holder, last, other)
+    if (elsewhere.includes(name)) assert.strictEqual(textOf(changed), textOf(full))
+    else {
+      assert.include(textOf(changed), String(other))
+      assert.notStrictEqual(textOf(changed), textOf(full))
+    }
+    // Gone from the spec, it is gone from the config; some have a default, which stands again.
+    Reflect.deleteProperty(holder, last)
+    assert.notInclude(textOf(changed), "4242")
+  })
 })

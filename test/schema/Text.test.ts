@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { codePoints, truncateAtWord, utf8Bytes } from "../../src/schema/Text.ts"
+import { codePoints, keepEnds, tailAtWord, truncateAtWord, utf8Bytes } from "../../src/schema/Text.ts"
 
 describe("truncateAtWord", () => {
   it("leaves what fits alone", () => {
@@ -33,6 +33,40 @@ describe("truncateAtWord", () => {
         if (measure(text) <= limit) assert.strictEqual(cut, text)
         else assert.isTrue(text.startsWith(cut.slice(0, -1)))
       }
+    },
+    { arbitrary: { runs: 500, seed: 3 } },
+  )
+})
+
+describe("tailAtWord", () => {
+  it("leaves what fits alone, and keeps the end of what does not", () => {
+    assert.strictEqual(tailAtWord("one two", 7), "one two")
+    assert.strictEqual(tailAtWord("one two three", 12), "…three")
+    assert.strictEqual(tailAtWord("😀😀😀😀", 8), "…😀")
+  })
+})
+
+describe("keepEnds", () => {
+  it("leaves what fits alone", () => assert.strictEqual(keepEnds("One. Two.", 9), "One. Two."))
+
+  it("keeps the first sentence and the end, with one mark between them", () => {
+    assert.strictEqual(keepEnds("One is so. Two three four five six.", 24), "One is so. …five six.")
+    assert.strictEqual(keepEnds("One is so. …three four five six.", 24), "One is so. …five six.")
+  })
+
+  it("cuts a single sentence, and a first one that leaves no room, at its end", () => {
+    assert.strictEqual(keepEnds("one two three four", 13), "one two…")
+    assert.strictEqual(keepEnds("one two three. four", 17), "one two three.…")
+  })
+
+  it.prop(
+    "never exceeds its limit, and begins as the text does",
+    { text: Schema.String, limit: Schema.Int.check(Schema.isBetween({ minimum: 12, maximum: 60 })) },
+    ({ text, limit }) => {
+      const sentences = `${text}. ${text.repeat(5)}. ${text}`
+      const kept = keepEnds(sentences, limit)
+      assert.isAtMost(utf8Bytes(kept), limit)
+      assert.isTrue(sentences.startsWith(kept.slice(0, kept.indexOf("…"))) || !kept.includes("…"))
     },
     { arbitrary: { runs: 500, seed: 3 } },
   )

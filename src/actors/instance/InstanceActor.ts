@@ -7,21 +7,29 @@ import { decodePlatformInstance, type PlatformInstance } from "../../schema/Plat
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { formatSchemaError } from "../../schema/SchemaErrors.ts"
 import { Events } from "../../services/Events/Events.ts"
+import { History } from "../../services/History/History.ts"
 import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
+import { WorkQueue } from "../../services/Metrics/WorkQueue.ts"
 import {
   type InstanceRecord,
   StateStore,
   type StateStoreError,
 } from "../../services/StateStore/StateStore.ts"
+import { keepPass } from "../../services/Telemetry/Tracing.ts"
 import { makeTimers } from "../kit/Timers.ts"
+import { adopt, noteBehind } from "./adopt.ts"
 import { deletionPass } from "./deletionPass.ts"
+import { recoverHistory } from "./history.ts"
 import { livePass } from "./livePass.ts"
 import { emptyMemory, type Memory } from "./Memory.ts"
+import { InstanceMeter } from "./metrics/InstanceMetrics.ts"
 import type { AnyPass, InstanceContext, InstanceServices } from "./Pass.ts"
 import { Settings } from "./Settings.ts"
-import { settle } from "./settle.ts"
+import { requestIn, settle } from "./settle.ts"
 import { awaitRelease } from "./target/awaitRelease.ts"
 import { makeProber } from "./target/Prober.ts"
+import { TargetPermits } from "./target/TargetPermits.ts"
+import { makeInstanceTrace } from "./trace/InstanceTrace.ts"
 import { Views } from "./Views.ts"
 import { writeUnreadable } from "./writeStatus.ts"
 
@@ -41,78 +49,106 @@ interface Life {
   readonly uid: string
   readonly deleting: boolean
   readonly status: PlatformInstanceStatus
+  readonly requested: Option.Option<string>
 }
 
 /** Memory belongs to one UID: the slot of an earlier life has to end before this one remembers anything. */
 const remember = Effect.fnUntraced(function* (
   context: InstanceContext,
+  object: KubeObject,
   key: InstanceKey,
   life: Life,
   known: Memory | undefined,
-): Effect.fn.Return<Memory, StateStoreError, StateStore> {
+): Effect.fn.Return<Memory, StateStoreError, StateStore | Events | History> {
   if (known !== undefined && known.uid === life.uid) return known
   if (known !== undefined) {
     yield* context.slot.stop
     yield* context.slot.acknowledge
   }
+  // What runs while its actor was started again is no leftover.
+  if (context.slot.state()._tag === "Idle") yield* recoverHistory(object)
   const store = yield* StateStore
   // Deleting goes on without a record that cannot be read; it says so where it would need it.
   const record = life.deleting
     ? yield* Effect.orElseSucceed(store.readRecord(key), Option.none<InstanceRecord>)
     : yield* store.readRecord(key)
-  const halfDeleted = Option.exists(record, ({ deleting }) => deleting !== undefined && deleting !== life.uid)
-  if (!halfDeleted) return emptyMemory(life.uid, life.status, record)
-  // Somebody took the finalizer of a predecessor that was being deleted: nothing of its state may be built on.
-  yield* store.drop(key)
-  return emptyMemory(life.uid, life.status, Option.none())
+  const { uid, status, requested } = life
+  if (life.deleting) return emptyMemory(uid, status, record, requested)
+  const adopted = yield* adopt(object, key, record)
+  const noted = yield* noteBehind(object, key, status, adopted)
+  return emptyMemory(uid, status, noted, requested)
 })
 
 /** Takes in what the slot has finished, before anything is decided. */
 const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPass, key: InstanceKey) {
   const finished = context.slot.state()
   if (finished._tag !== "Finished") return
+  yield* keepPass
   if (finished.operation._tag === "Target") yield* awaitRelease(key)
-  // An install that failed has written, too, where it began.
-  if (finished.operation._tag === "Install") {
+  // An install that failed has written, too, where it began; the end of a predecessor takes its record.
+  if (finished.operation._tag !== "Uninstall") {
     const { readRecord } = yield* StateStore
     memory.record = yield* Effect.orElseSucceed(readRecord(key), () => memory.record)
   }
   yield* settle(memory, object, finished.operation, finished.exit)
+  yield* (yield* History).show(object)
   yield* context.slot.acknowledge
 })
 
 export const instanceActor =
   (keyOf: (key: string) => InstanceKey) =>
-  (context: InstanceContext): Effect.Effect<void, never, InstanceServices | Scope.Scope> =>
+  (given: InstanceContext): Effect.Effect<void, never, InstanceServices | Scope.Scope> =>
     Effect.gen(function* () {
+      const trace = yield* makeInstanceTrace
+      const { slot } = given
+      const context: InstanceContext = {
+        ...given,
+        slot: { ...slot, start: (operation, effect) => slot.start(operation, trace.join(effect)) },
+      }
       const key = keyOf(context.key)
       const views = yield* Views
       const settings = yield* Settings
       const scope = yield* Effect.scope
       const timers = yield* makeTimers(context.mailbox)
-      const prober = yield* makeProber(context.mailbox, settings.targetPoll)
+      const prober = yield* makeProber(context.mailbox, settings.targetPoll, trace.join)
+      const permits = yield* TargetPermits
+      yield* Effect.addFinalizer(() => permits.ended(context.key))
+      const queue = yield* WorkQueue
+      const meter = yield* InstanceMeter
       let memory: Memory | undefined
+      let passes = 0
       while (true) {
         yield* context.mailbox.take
         const found = yield* views.instance(key)
         if (Option.isNone(found)) {
+          yield* trace.gone
           // Gone: whatever still runs for it ends, and so does the actor.
+          queue.gone(context.key)
+          yield* meter.gone(key)
           yield* context.slot.stop
           yield* context.slot.acknowledge
           return
         }
         const object = found.value
+        passes += 1
         const begin = Effect.fnUntraced(function* (status: PlatformInstanceStatus) {
           memory = yield* remember(
             context,
+            object,
             key,
-            { uid: object.metadata.uid, deleting: object.metadata.deletionTimestamp !== undefined, status },
+            {
+              uid: object.metadata.uid,
+              deleting: object.metadata.deletionTimestamp !== undefined,
+              status,
+              requested: requestIn(object.metadata),
+            },
             memory,
           )
-          const pass: AnyPass = { context, timers, prober, scope, memory, object }
+          const pass: AnyPass = { context, timers, prober, trace, scope, memory, object }
           yield* takeExit(pass, key)
           return pass
         })
+        let failed = false
         yield* Effect.gen(function* () {
           if (object.metadata.deletionTimestamp === undefined) {
             const instance = yield* decodePlatformInstance(object)
@@ -127,6 +163,11 @@ export const instanceActor =
           yield* deletionPass({ ...(yield* begin(status)), subject })
           yield* context.thrived
         }).pipe(
+          Effect.tapError(() =>
+            Effect.sync(() => {
+              failed = true
+            }),
+          ),
           Effect.catchTags({
             SchemaError: (error) => unreadable(object, `read spec: ${formatSchemaError(error)}`),
             StateStoreError: (error) =>
@@ -142,7 +183,19 @@ export const instanceActor =
                 Effect.andThen(timers.arm("pass", passRetry)),
               ),
           }),
-          Effect.withSpan("Instance", { root: true, attributes: { instance: context.key } }),
+          Effect.annotateLogs({ generation: object.metadata.generation, pass: passes }),
+          trace.pass(object),
+          Effect.andThen(
+            Effect.map(timers.isArmed, (armed) => {
+              if (failed) return "error"
+              if (context.mailbox.isPending()) return "requeue"
+              return armed ? "requeue_after" : "success"
+            }),
+          ),
+          (pass) => queue.work(context.key, pass),
         )
+        // As the server has it after what the pass has written.
+        const now = Option.getOrElse(yield* views.instance(key), () => object)
+        yield* meter.show(key, now, memory)
       }
     })

@@ -1,21 +1,22 @@
 // All instances: one supervised actor each, woken by the watches.
-import { type Cause, Effect, Metric, Option, Stream } from "effect"
+import { type Cause, Effect, Option, Stream } from "effect"
 import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
 import { Events } from "../../services/Events/Events.ts"
 import type { Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import { increment } from "../../services/Metrics/Metrics.ts"
+import { makeWorkQueue, WorkQueue } from "../../services/Metrics/WorkQueue.ts"
 import { restartBackoff } from "../kit/Backoff.ts"
 import { makeSupervisor } from "../kit/Supervisor.ts"
 import { instanceActor } from "./InstanceActor.ts"
+import { tidyPackages } from "./install/tidyPackages.ts"
 import { deathsToTell, internalError } from "./internalError.ts"
+import { InstanceMeter, makeInstanceMetrics } from "./metrics/InstanceMetrics.ts"
+import { timedSlot } from "./metrics/operations.ts"
 import type { Operation, OperationError, OperationResult } from "./Operation.ts"
 import type { InstanceServices } from "./Pass.ts"
+import { Settings } from "./Settings.ts"
 import { Views } from "./Views.ts"
 import { writeInternalError } from "./writeStatus.ts"
-
-const deaths = Metric.counter("platform_operator_actor_restarts_total", {
-  description: "Instance actors that died of a defect and were restarted",
-  incremental: true,
-})
 
 /** The inverse of `formatKey`: neither part can hold a slash. */
 const parseKey = (text: string): InstanceKey => {
@@ -29,7 +30,7 @@ const onDefect = Effect.fnUntraced(function* (
   cause: Cause.Cause<never>,
   died: number,
 ): Effect.fn.Return<void, never, Events | Views | Kubernetes> {
-  yield* Metric.update(deaths, 1)
+  yield* increment("platform_operator_actor_restarts_total", {})
   yield* Effect.logError("instance actor died, restarting it", cause).pipe(Effect.annotateLogs({ died }))
   const object = yield* (yield* Views).instance(parseKey(key))
   if (Option.isNone(object)) return
@@ -49,19 +50,33 @@ const onDefect = Effect.fnUntraced(function* (
   )
 })
 
-/** Runs until interrupted. `onReady` once the caches are complete: nothing is judged missing before that. */
-export const runInstances = Effect.fnUntraced(function* (onReady: Effect.Effect<void>) {
+/** Waits for the caches: nothing is judged missing before they are complete. */
+export const awaitCaches = Effect.gen(function* () {
   const views = yield* Views
-  const supervisor = yield* makeSupervisor<Operation, OperationResult, OperationError, InstanceServices>({
-    actor: instanceActor(parseKey),
-    restart: restartBackoff,
-    onDefect,
-  })
   yield* Effect.logInfo("waiting for the caches")
   yield* views.synced
-  yield* onReady
   yield* Effect.logInfo("caches are complete")
-  return yield* Stream.runForEach(views.wakeups, ({ key, reason }) =>
-    supervisor.notify(formatKey(key), reason),
-  )
 })
+
+/** Runs until interrupted, which ends all that was begun. The caches are complete. */
+export const runInstances = Effect.gen(function* () {
+  const views = yield* Views
+  const { watchNamespaces } = yield* Settings
+  const isServed = ({ namespace }: InstanceKey) =>
+    watchNamespaces.length === 0 || watchNamespaces.includes(namespace)
+  const queue = yield* makeWorkQueue
+  const actor = instanceActor(parseKey)
+  const supervisor = yield* makeSupervisor<Operation, OperationResult, OperationError, InstanceServices>({
+    actor: (context) => actor({ ...context, slot: timedSlot(context.slot) }),
+    restart: restartBackoff,
+    onDefect,
+    onWake: queue.woken,
+  }).pipe(
+    Effect.provideService(WorkQueue, queue),
+    Effect.provideService(InstanceMeter, yield* makeInstanceMetrics),
+  )
+  yield* Effect.forkScoped(tidyPackages)
+  return yield* Stream.runForEach(views.wakeups, ({ key, reason }) =>
+    isServed(key) ? supervisor.notify(formatKey(key), reason) : Effect.void,
+  )
+}).pipe(Effect.scoped)

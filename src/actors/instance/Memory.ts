@@ -5,7 +5,10 @@ import { findCondition, installFailureReasons } from "../../schema/Conditions.ts
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
 import type { DeletionReport, InstallFailure } from "./Facts.ts"
+import type { Unexplained } from "./target/hostEvents.ts"
 import type { Kubeconfig } from "./target/Kubeconfig.ts"
+import type { StoredRelease } from "./target/releaseObjects.ts"
+import { noRepairs, type Repairs } from "./target/repairs.ts"
 import type { TargetCondition } from "./target/TargetState.ts"
 
 export interface Memory {
@@ -18,6 +21,15 @@ export interface Memory {
   kubeconfig: Option.Option<Kubeconfig>
   /** The resourceVersion of `<name>-kubeconfig` as this process wrote it: any other has been edited. */
   published: Option.Option<string>
+  /** The release as Helm has stored it. */
+  release: Option.Option<StoredRelease>
+  repairs: Repairs
+  /** The UID of the pending record whose writer was found to be gone. */
+  abandoned: Option.Option<string>
+  /** What the Events say about a control plane that comes up without saying why it does not. */
+  unexplained: Option.Option<Unexplained>
+  /** Since when a control plane that is ready has not shown its kubeconfig's Secret: milliseconds since the epoch. */
+  secretMissingSince: Option.Option<number>
   /** A target step that failed, until one succeeds. */
   targetFailure: Option.Option<TargetCondition>
   installFailure: Option.Option<InstallFailure>
@@ -30,12 +42,21 @@ export interface Memory {
   retryOf: "Target" | "Install" | "Uninstall"
   /** The newest generation seen: another one starts afresh, without its predecessor's backoff. */
   generation: number
+  /** The last value of the annotation `reconcile-requested-at`. */
+  requested: Option.Option<string>
+  /** It has had a new value since the last install or repair ended. */
+  awaited: boolean
   /** When it was first seen: milliseconds since the epoch. */
   editedAt: number
   /** An operation was interrupted for a newer generation, and none has ended since. */
   superseded: boolean
+  /** What is told at the first look has been told. */
+  looked: boolean
+  /** Since when the target has been seen ready, if it is: milliseconds since the epoch. */
+  readySince: Option.Option<number>
   /** The quick step taken last, and how often in a row: one that takes no effect must not be taken for ever. */
   lastStep: { readonly tag: string; readonly times: number }
+  dnsDead: boolean
   /** Versions whose package was asked for ahead of time. */
   readonly prefetched: Set<string>
 }
@@ -58,6 +79,8 @@ export const emptyMemory = (
   uid: string,
   status: PlatformInstanceStatus,
   record: Option.Option<InstanceRecord>,
+  /** A process that starts waits for nothing: what was asked for before needs no answer any more. */
+  requested: Option.Option<string>,
 ): Memory => ({
   uid,
   status,
@@ -65,6 +88,11 @@ export const emptyMemory = (
   record,
   kubeconfig: Option.none(),
   published: Option.none(),
+  release: Option.none(),
+  repairs: noRepairs,
+  abandoned: Option.none(),
+  unexplained: Option.none(),
+  secretMissingSince: Option.none(),
   targetFailure: Option.none(),
   installFailure: failureIn(status),
   deletion: { _tag: "Working", message: "the instance is being deleted" },
@@ -72,8 +100,13 @@ export const emptyMemory = (
   retryAt: Option.none(),
   retryOf: "Target",
   generation: 0,
+  requested,
+  awaited: false,
   editedAt: 0,
   superseded: false,
+  looked: false,
+  readySince: Option.none(),
   lastStep: { tag: "", times: 0 },
+  dnsDead: false,
   prefetched: new Set(),
 })

@@ -2,11 +2,36 @@
 import { Data } from "effect"
 import type { InstallFailureReason, InstallReason, TargetFailureReason } from "../../schema/Conditions.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
-import type { TargetCondition } from "./target/TargetState.ts"
+import type { SlotStep, TargetCondition } from "./target/TargetState.ts"
+
+/** How far an install has come. Its fiber moves it on; whoever plans reads it. */
+export interface InstallProgress {
+  stage: "preparing" | "waiting" | "running"
+  /** When anything of it was last begun or done: milliseconds since the epoch. */
+  movedAt: number
+  /** Objects inside the instance that it has made, changed, removed or put back. */
+  readonly changed: Set<string>
+}
+
+/** How an install asks for its permit. */
+export interface Urgency {
+  /** Somebody waits for it: it goes before repairs. */
+  readonly urgent: boolean
+  /** It has failed before, and nothing was changed about it since. */
+  readonly failing: boolean
+}
+
+export type InstallOperation = Extract<Operation, { readonly _tag: "Install" }>
 
 export type Operation =
   /** One Helm operation on the target's release, and what was seen that it is to mend. */
-  | { readonly _tag: "Target"; readonly step: string; readonly condition: TargetCondition }
+  | {
+      readonly _tag: "Target"
+      readonly step: SlotStep["_tag"]
+      readonly condition: TargetCondition
+      /** What it puts back. */
+      readonly changes: ReadonlyArray<string>
+    }
   | {
       readonly _tag: "Install"
       readonly reason: InstallReason
@@ -18,6 +43,8 @@ export type Operation =
       readonly config: ReadonlyMap<string, string>
       /** It was begun in place of one that a newer generation interrupted: nothing interrupts it in turn. */
       readonly superseding: boolean
+      readonly urgency: Urgency
+      readonly progress: InstallProgress
     }
   | { readonly _tag: "Uninstall" }
 

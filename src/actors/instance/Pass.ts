@@ -4,6 +4,7 @@ import type { DeletionView } from "../../schema/DeletionView.ts"
 import type { PlatformInstance } from "../../schema/PlatformInstance.ts"
 import type { Events } from "../../services/Events/Events.ts"
 import type { Helm } from "../../services/Helm/Helm.ts"
+import type { History } from "../../services/History/History.ts"
 import type { KubeObject, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import type { Pulumi } from "../../services/Pulumi/Pulumi.ts"
 import type { StateStore } from "../../services/StateStore/StateStore.ts"
@@ -15,6 +16,9 @@ import type { Operation, OperationError, OperationResult } from "./Operation.ts"
 import type { Settings } from "./Settings.ts"
 import type { Prober } from "./target/Prober.ts"
 import type { Protection } from "./target/Protection.ts"
+import type { TargetPermits } from "./target/TargetPermits.ts"
+import type { OwnPod } from "./target/writer.ts"
+import type { InstanceTrace } from "./trace/InstanceTrace.ts"
 import type { Views } from "./Views.ts"
 
 export type InstanceContext = ActorContext<Operation, OperationResult, OperationError>
@@ -26,16 +30,20 @@ export type InstanceServices =
   | Pulumi
   | StateStore
   | Events
+  | History
   | Settings
   | Views
   | Protection
   | InstallPermits
+  | TargetPermits
+  | OwnPod
 
 /** What a pass over any instance has. */
 export interface AnyPass {
   readonly context: InstanceContext
   readonly timers: Timers
   readonly prober: Prober
+  readonly trace: InstanceTrace
   /** The actor's own scope: what is forked into it ends with the actor. */
   readonly scope: Scope.Scope
   readonly memory: Memory

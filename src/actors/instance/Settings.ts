@@ -9,6 +9,10 @@ export interface InstanceSettings {
   readonly repairInterval: Duration.Duration
   readonly targetPoll: Duration.Duration
   readonly maxConcurrentInstalls: number
+  /** So many vClusters start at once. */
+  readonly maxConcurrentTargets: number
+  /** The namespaces whose instances are served; empty: all. */
+  readonly watchNamespaces: ReadonlyArray<string>
   /** Where cleanup Jobs run. */
   readonly cleanupNamespace: string
   /** The namespace that instances' network policies admit to the vCluster API. */

@@ -2,7 +2,7 @@
 // ViewsLive.ts.
 import { Context, type Effect, type Option, type Stream } from "effect"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
-import type { KubeObject, ResourceKind } from "../../services/Kubernetes/Kubernetes.ts"
+import type { KubeError, KubeObject, ObjectRef, ResourceKind } from "../../services/Kubernetes/Kubernetes.ts"
 
 /** The objects an instance's target consists of, as last seen; of Secrets the metadata alone. */
 export interface InstanceView {
@@ -13,11 +13,15 @@ export interface InstanceView {
   readonly releaseSecrets: ReadonlyArray<KubeObject>
   readonly statefulSet: Option.Option<KubeObject>
   readonly services: ReadonlyArray<KubeObject>
+  /** What carries the labels of the vCluster's release; of ClusterRoles and their bindings those of this release alone. */
+  readonly releaseObjects: ReadonlyArray<KubeObject>
   readonly controlPlanePods: ReadonlyArray<KubeObject>
   /** The Secret the vCluster writes its kubeconfig to. */
   readonly sourceSecret: Option.Option<KubeObject>
   /** `<name>-kubeconfig`, when it is the operator's. */
   readonly kubeconfigSecret: Option.Option<KubeObject>
+  /** Names of cleanup Jobs and their pods: of a living instance, what its predecessor has left. */
+  readonly cleanups: ReadonlyArray<string>
 }
 
 /** A reason to look at an instance. */
@@ -30,9 +34,14 @@ export class Views extends Context.Service<
   Views,
   {
     readonly instance: (key: InstanceKey) => Effect.Effect<Option.Option<KubeObject>>
-    readonly read: (key: InstanceKey) => Effect.Effect<InstanceView>
-    /** Waits, for a bounded time, until the cache has seen this object as it was written. */
+    /** All there are. */
+    readonly instances: Effect.Effect<ReadonlyArray<KubeObject>>
+    /** Live where the caches are known to be behind. */
+    readonly read: (key: InstanceKey) => Effect.Effect<InstanceView, KubeError>
+    /** Waits until the cache has seen this object as it was written; after 5 s reads are live until it has. */
     readonly awaitWrite: (kind: ResourceKind, written: KubeObject) => Effect.Effect<void>
+    /** The cache shows this object otherwise than a live read has: until it has caught up, reads are live. */
+    readonly distrust: (kind: ResourceKind, ref: ObjectRef) => Effect.Effect<void>
     /** Waits for the first complete list of everything: before it, nothing may be called missing. */
     readonly synced: Effect.Effect<void>
     /** Every change, as the instance it belongs to; begins with all instances there are. Never ends. */

@@ -10,30 +10,56 @@ import {
 } from "../../schema/Names.ts"
 import * as Kinds from "../../services/Kubernetes/Kinds.ts"
 import type { KubeObject, ResourceKind } from "../../services/Kubernetes/Kubernetes.ts"
-import { makeStore, type Store, type StoreChange } from "../../services/Kubernetes/Store.ts"
+import { makeStore, type StoreChange } from "../../services/Kubernetes/Store.ts"
+import { type FollowedStore, makeFollowedStore } from "./FollowedStore.ts"
 import { SOURCE_SECRET } from "./target/Kubeconfig.ts"
 import { CONTROL_PLANE_SELECTOR, RELEASE_SELECTOR } from "./target/observeTarget.ts"
 import { MANAGED_BY_SELECTOR } from "./target/ownership.ts"
 import { POLICY_NAME, Protection } from "./target/Protection.ts"
+import { releaseNamespace } from "./target/releaseObjects.ts"
 import { Views, type Wakeup } from "./Views.ts"
 
 const makeStores = Effect.gen(function* () {
   const metadataOnly = true
   return yield* Effect.all({
-    instances: makeStore(Kinds.PlatformInstance),
-    namespaces: makeStore(Kinds.Namespace, { labelSelector: `${LABEL_HOST_NAMESPACE}=true` }),
-    networkPolicies: makeStore(Kinds.NetworkPolicy, { labelSelector: MANAGED_BY_SELECTOR }),
-    releaseSecrets: makeStore(Kinds.Secret, { labelSelector: RELEASE_SELECTOR, metadataOnly }),
-    sourceSecrets: makeStore(Kinds.Secret, { labelSelector: "app=vcluster", metadataOnly }),
-    kubeconfigSecrets: makeStore(Kinds.Secret, { labelSelector: MANAGED_BY_SELECTOR, metadataOnly }),
-    statefulSets: makeStore(Kinds.StatefulSet, { labelSelector: CONTROL_PLANE_SELECTOR }),
-    services: makeStore(Kinds.Service, { labelSelector: CONTROL_PLANE_SELECTOR }),
-    pods: makeStore(Kinds.Pod, { labelSelector: CONTROL_PLANE_SELECTOR }),
-    cleanupJobs: makeStore(Kinds.Job, { labelSelector: LABEL_INSTANCE_HASH, metadataOnly }),
-    cleanupPods: makeStore(Kinds.Pod, { labelSelector: LABEL_INSTANCE_HASH, metadataOnly }),
+    instances: makeFollowedStore(Kinds.PlatformInstance),
+    namespaces: makeFollowedStore(Kinds.Namespace, { labelSelector: `${LABEL_HOST_NAMESPACE}=true` }),
+    networkPolicies: makeFollowedStore(Kinds.NetworkPolicy, { labelSelector: MANAGED_BY_SELECTOR }),
+    releaseSecrets: makeFollowedStore(Kinds.Secret, { labelSelector: RELEASE_SELECTOR, metadataOnly }),
+    sourceSecrets: makeFollowedStore(Kinds.Secret, { labelSelector: "app=vcluster", metadataOnly }),
+    kubeconfigSecrets: makeFollowedStore(Kinds.Secret, { labelSelector: MANAGED_BY_SELECTOR, metadataOnly }),
+    statefulSets: makeFollowedStore(Kinds.StatefulSet, { labelSelector: CONTROL_PLANE_SELECTOR }),
+    services: makeFollowedStore(Kinds.Service, { labelSelector: CONTROL_PLANE_SELECTOR }),
+    serviceAccounts: makeFollowedStore(Kinds.ServiceAccount, { labelSelector: CONTROL_PLANE_SELECTOR }),
+    roles: makeFollowedStore(Kinds.Role, { labelSelector: CONTROL_PLANE_SELECTOR }),
+    roleBindings: makeFollowedStore(Kinds.RoleBinding, { labelSelector: CONTROL_PLANE_SELECTOR }),
+    clusterRoles: makeFollowedStore(Kinds.ClusterRole, { labelSelector: CONTROL_PLANE_SELECTOR }),
+    clusterRoleBindings: makeFollowedStore(Kinds.ClusterRoleBinding, {
+      labelSelector: CONTROL_PLANE_SELECTOR,
+    }),
+    pods: makeFollowedStore(Kinds.Pod, { labelSelector: CONTROL_PLANE_SELECTOR }),
+    cleanupJobs: makeFollowedStore(Kinds.Job, { labelSelector: LABEL_INSTANCE_HASH, metadataOnly }),
+    cleanupPods: makeFollowedStore(Kinds.Pod, { labelSelector: LABEL_INSTANCE_HASH, metadataOnly }),
   })
 })
 type Stores = Effect.Success<typeof makeStores>
+
+/** Every object in this host namespace, or made from it, that carries the labels of a release. */
+const releaseObjects = (stores: Stores, namespace: string) =>
+  Effect.map(
+    Effect.all([
+      stores.sourceSecrets.byNamespace(namespace),
+      stores.serviceAccounts.byNamespace(namespace),
+      stores.services.byNamespace(namespace),
+      stores.statefulSets.byNamespace(namespace),
+      stores.roles.byNamespace(namespace),
+      stores.roleBindings.byNamespace(namespace),
+      Effect.map(Effect.all([stores.clusterRoles.all, stores.clusterRoleBindings.all]), (found) =>
+        found.flat().filter((object) => releaseNamespace(object) === namespace),
+      ),
+    ]),
+    (found) => found.flat(),
+  )
 
 const keyOf = ({ metadata }: KubeObject): InstanceKey => ({
   namespace: metadata.namespace ?? "",
@@ -63,6 +89,7 @@ const makeOwners = () => {
     follow,
     ofNamespace: (object: KubeObject) => byHostNamespace.get(object.metadata.name),
     inNamespace: (object: KubeObject) => byHostNamespace.get(object.metadata.namespace ?? ""),
+    ofRelease: (object: KubeObject) => byHostNamespace.get(releaseNamespace(object) ?? ""),
     ofSecret: (object: KubeObject) => bySecret.get(`${object.metadata.namespace}/${object.metadata.name}`),
     ofCleanup: (object: KubeObject) => byHash.get(object.metadata.labels?.[LABEL_INSTANCE_HASH] ?? ""),
   }
@@ -73,19 +100,25 @@ const wakeups = (stores: Stores): Stream.Stream<Wakeup> => {
   const instances = stores.instances.changes.pipe(
     Stream.map((change): Wakeup => ({ key: owners.follow(change), reason: "instance" })),
   )
-  const dependents: ReadonlyArray<readonly [Store, string, (object: KubeObject) => InstanceKey | undefined]> =
-    [
-      [stores.namespaces, "namespace", owners.ofNamespace],
-      [stores.networkPolicies, "network policy", owners.inNamespace],
-      [stores.releaseSecrets, "release", owners.inNamespace],
-      [stores.sourceSecrets, "kubeconfig", owners.inNamespace],
-      [stores.kubeconfigSecrets, "published kubeconfig", owners.ofSecret],
-      [stores.statefulSets, "statefulset", owners.inNamespace],
-      [stores.services, "service", owners.inNamespace],
-      [stores.pods, "pod", owners.inNamespace],
-      [stores.cleanupJobs, "cleanup job", owners.ofCleanup],
-      [stores.cleanupPods, "cleanup pod", owners.ofCleanup],
-    ]
+  const dependents: ReadonlyArray<
+    readonly [FollowedStore, string, (object: KubeObject) => InstanceKey | undefined]
+  > = [
+    [stores.namespaces, "namespace", owners.ofNamespace],
+    [stores.networkPolicies, "network policy", owners.inNamespace],
+    [stores.releaseSecrets, "release", owners.inNamespace],
+    [stores.sourceSecrets, "kubeconfig", owners.inNamespace],
+    [stores.kubeconfigSecrets, "published kubeconfig", owners.ofSecret],
+    [stores.statefulSets, "statefulset", owners.inNamespace],
+    [stores.services, "service", owners.inNamespace],
+    [stores.serviceAccounts, "release object", owners.inNamespace],
+    [stores.roles, "release object", owners.inNamespace],
+    [stores.roleBindings, "release object", owners.inNamespace],
+    [stores.clusterRoles, "release object", owners.ofRelease],
+    [stores.clusterRoleBindings, "release object", owners.ofRelease],
+    [stores.pods, "pod", owners.inNamespace],
+    [stores.cleanupJobs, "cleanup job", owners.ofCleanup],
+    [stores.cleanupPods, "cleanup pod", owners.ofCleanup],
+  ]
   const others = dependents.map(([store, reason, ownerOf]) =>
     store.changes.pipe(
       Stream.flatMap((change) => {
@@ -98,7 +131,11 @@ const wakeups = (stores: Stores): Stream.Stream<Wakeup> => {
 }
 
 /** The store that shows what was written, by the operator or by Helm, if one does. */
-const storeOf = (stores: Stores, kind: ResourceKind, { metadata }: KubeObject): Store | undefined => {
+const storeOf = (
+  stores: Stores,
+  kind: ResourceKind,
+  { metadata }: Pick<KubeObject, "metadata">,
+): FollowedStore | undefined => {
   switch (kind) {
     case Kinds.PlatformInstance:
       return stores.instances
@@ -107,7 +144,18 @@ const storeOf = (stores: Stores, kind: ResourceKind, { metadata }: KubeObject): 
     case Kinds.NetworkPolicy:
       return stores.networkPolicies
     case Kinds.Secret:
-      return metadata.labels?.owner === "helm" ? stores.releaseSecrets : stores.kubeconfigSecrets
+      if (metadata.labels?.owner === "helm") return stores.releaseSecrets
+      return metadata.labels?.app === "vcluster" ? stores.sourceSecrets : stores.kubeconfigSecrets
+    case Kinds.ServiceAccount:
+      return stores.serviceAccounts
+    case Kinds.Role:
+      return stores.roles
+    case Kinds.RoleBinding:
+      return stores.roleBindings
+    case Kinds.ClusterRole:
+      return stores.clusterRoles
+    case Kinds.ClusterRoleBinding:
+      return stores.clusterRoleBindings
     case Kinds.Service:
       return stores.services
     case Kinds.StatefulSet:
@@ -146,7 +194,9 @@ export const ViewsLive = {
       const stores = yield* makeStores
       const protection = yield* protectionWakeups(stores)
       return Views.of({
-        instance: (key) => stores.instances.get(key),
+        // Without an answer the cache is the best there is.
+        instance: (key) => Effect.catch(stores.instances.get(key), () => stores.instances.cached(key)),
+        instances: stores.instances.list,
         read: (key) => {
           const namespace = hostNamespace(key)
           const own = { namespace: key.namespace, name: kubeconfigSecretName(key) }
@@ -156,15 +206,28 @@ export const ViewsLive = {
             releaseSecrets: stores.releaseSecrets.byNamespace(namespace),
             statefulSet: stores.statefulSets.get({ namespace, name: "vcluster" }),
             services: stores.services.byNamespace(namespace),
+            releaseObjects: releaseObjects(stores, namespace),
             controlPlanePods: stores.pods.byNamespace(namespace),
             sourceSecret: stores.sourceSecrets.get({ namespace, name: SOURCE_SECRET }),
             kubeconfigSecret: stores.kubeconfigSecrets.get(own),
+            cleanups: Effect.map(Effect.all([stores.cleanupJobs.list, stores.cleanupPods.list]), (found) =>
+              found
+                .flat()
+                .filter(({ metadata }) => metadata.labels?.[LABEL_INSTANCE_HASH] === instanceHash(key))
+                .map(({ metadata }) => metadata.name),
+            ),
           })
         },
         awaitWrite: (kind, written) => {
           const store = storeOf(stores, kind, written)
-          if (store === undefined) return Effect.void
-          return Effect.andThen(store.wrote(written), Effect.asVoid(store.settled(written.metadata)))
+          return store === undefined ? Effect.void : store.awaitWrite(written)
+        },
+        distrust: (kind, ref) => {
+          // Of Secrets those of the vCluster itself.
+          const store = storeOf(stores, kind, {
+            metadata: { ...ref, uid: "", resourceVersion: "", labels: { app: "vcluster" } },
+          })
+          return store === undefined ? Effect.void : store.distrust(ref)
         },
         synced: Effect.forEach(Object.values(stores), (store) => store.synced, { discard: true }),
         wakeups: Stream.mergeAll([wakeups(stores), ...protection], { concurrency: "unbounded" }),

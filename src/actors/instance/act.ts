@@ -1,41 +1,86 @@
 // Carries out what the plan decided: at most one step that changes the world, or a start in the slot.
-import { Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { FINALIZER } from "../../schema/Names.ts"
 import { platformConfig } from "../../schema/PlatformConfig.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
+import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { epochMillis } from "../../schema/Time.ts"
 import { Events } from "../../services/Events/Events.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import { Pulumi } from "../../services/Pulumi/Pulumi.ts"
 import type { Decision } from "./Decision.ts"
+import { startTold } from "./history.ts"
 import { runInstall } from "./install/Install.ts"
+import { urgencyOf } from "./install/urgency.ts"
 import type { Memory } from "./Memory.ts"
-import { type Operation, OperationError } from "./Operation.ts"
+import { type InstallOperation, type Operation, OperationError, type Urgency } from "./Operation.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
 import type { Installed } from "./plan.ts"
 import { backOff } from "./settle.ts"
 import { runInline, runInSlot } from "./target/ensureTarget.ts"
 import { targetServer } from "./target/observeTarget.ts"
-import { type InlineStep, isInline, type TargetVerdict } from "./target/TargetState.ts"
+import { described, type InlineStep, isInline, type TargetVerdict } from "./target/TargetState.ts"
 import { Views } from "./Views.ts"
 
+/** Of a record that was lost the status still tells; when that was is not known, and so a repair is due. */
+const toldInstalled = ({ installedVersion, applied }: PlatformInstanceStatus): Option.Option<Installed> =>
+  installedVersion === undefined
+    ? Option.none()
+    : Option.some({
+        version: installedVersion,
+        generation: applied?.generation ?? 0,
+        finishedAt: Number.NEGATIVE_INFINITY,
+        early: 0,
+      })
+
 /** What the record proves for this life; a predecessor's settings are applied anew, its version stands. */
-export const installedBy = (pass: Pass): Option.Option<Installed> =>
-  Option.flatMap(pass.memory.record, ({ uid, installed }) =>
+export const installedBy = ({ memory, instance }: Pass): Option.Option<Installed> =>
+  Option.flatMap(memory.record, ({ uid, installed }) =>
     installed === undefined
       ? Option.none()
       : Option.some({
           version: installed.version,
-          generation: uid === pass.instance.metadata.uid ? installed.generation : 0,
+          generation: uid === instance.metadata.uid ? installed.generation : 0,
           finishedAt: epochMillis(installed.finishedAt),
+          early: installed.repairEarly ?? 0,
         }),
+  ).pipe(Option.orElse(() => toldInstalled(memory.status)))
+
+export const isResyncPending = ({ memory }: Pass): boolean =>
+  Option.exists(memory.record, ({ resync, anew }) => resync !== undefined || anew !== undefined)
+
+/** The target is not the cluster that the platform was installed into. */
+export const isAnotherCluster = ({ memory }: Pass, verdict: TargetVerdict): boolean =>
+  verdict._tag === "Ready" &&
+  Option.exists(
+    memory.record,
+    ({ kubeSystemUID }) => kubeSystemUID !== undefined && kubeSystemUID !== verdict.kubeSystemUID,
   )
 
 export const runningIn = (pass: Pass): Option.Option<Operation> => {
   const state = pass.context.slot.state()
   return state._tag === "Running" ? Option.some(state.operation) : Option.none()
 }
+
+/** Whether what the spec says is installed already. */
+const isRepeated = (pass: Pass): boolean => {
+  const { metadata, spec } = pass.instance
+  return Option.exists(
+    installedBy(pass),
+    ({ version, generation }) => version === spec.version && generation === metadata.generation,
+  )
+}
+
+/** How an install would ask for its permit now. */
+export const urgency = (pass: Pass): Urgency =>
+  urgencyOf({
+    repeats: isRepeated(pass),
+    resyncPending: isResyncPending(pass),
+    requested: pass.memory.awaited,
+    failedGeneration: Option.getOrUndefined(pass.memory.installFailure)?.generation,
+    generation: pass.instance.metadata.generation,
+  })
 
 const isCancelling = (pass: Pass): boolean => {
   const state = pass.context.slot.state()
@@ -48,8 +93,16 @@ const addFinalizer = Effect.fn("Instance.addFinalizer")(function* (pass: Pass) {
   const { uid, resourceVersion, finalizers } = pass.object.metadata
   const written = yield* kubernetes.patch(Instances, instanceKey(pass.instance), {
     type: "merge",
-    patch: { metadata: { uid, resourceVersion, finalizers: [...(finalizers ?? []), FINALIZER] } },
+    patch: {
+      metadata: {
+        uid,
+        resourceVersion,
+        finalizers: [...(finalizers ?? []), FINALIZER],
+        annotations: pass.trace.annotations(),
+      },
+    },
   })
+  yield* pass.trace.saved
   yield* views.awaitWrite(Instances, written)
 })
 
@@ -73,8 +126,10 @@ const countStep = (memory: Memory, { _tag: tag }: InlineStep): Effect.Effect<voi
 const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep) {
   const { memory } = pass
   const failure = yield* runInline(pass.instance, memory.record, step).pipe(
+    Effect.withSpan("Target.step", { attributes: { "platforminstance.step": step._tag } }),
     Effect.tap(() => countStep(memory, step)),
-    Effect.map(({ record, published }) => {
+    Effect.map(({ record, published, abandoned }) => {
+      memory.abandoned = Option.orElse(abandoned, () => memory.abandoned)
       memory.record = Option.orElse(record, () => memory.record)
       memory.published = Option.orElse(published, () => memory.published)
       return Option.none<OperationError>()
@@ -106,7 +161,16 @@ const takeStep = (
 ): Effect.Effect<void, never, InstanceServices> =>
   isInline(step)
     ? takeInlineStep(pass, step)
-    : pass.context.slot.start({ _tag: "Target", step: step._tag, condition }, runInSlot(pass.instance, step))
+    : startTold(
+        pass,
+        {
+          _tag: "Target",
+          step: step._tag,
+          condition,
+          changes: step._tag === "ReapplyRelease" ? step.lost.map(described) : [],
+        },
+        runInSlot(pass.instance, step),
+      )
 
 /** What the spec says to the platform's program; the operator's own part does not change with an edit. */
 export const renderedConfig = ({ instance }: Pass): ReadonlyMap<string, string> =>
@@ -128,10 +192,11 @@ const startInstall = Effect.fnUntraced(function* (
 ) {
   const { memory, instance, context } = pass
   const { version } = instance.spec
+  const { kubeconfig } = memory
   // One that is silent just now may be another cluster by the time it answers; the answer starts the next pass.
-  if (Option.isNone(memory.kubeconfig) || pass.prober.state()._tag !== "Answers") return
+  if (Option.isNone(kubeconfig) || pass.prober.state()._tag !== "Answers") return
   const before = Option.getOrUndefined(installedBy(pass))
-  const operation: Operation = {
+  const operation: InstallOperation = {
     _tag: "Install",
     reason: decision.reason,
     generation: instance.metadata.generation,
@@ -139,16 +204,23 @@ const startInstall = Effect.fnUntraced(function* (
     over: overWhat(pass, before),
     config: renderedConfig(pass),
     superseding: memory.superseded,
+    urgency: urgency(pass),
+    progress: { stage: "preparing", movedAt: yield* Clock.currentTimeMillis, changed: new Set() },
   }
-  yield* context.slot.start(
+  yield* startTold(
+    pass,
     operation,
     runInstall({
       object: pass.object,
       instance,
       reason: decision.reason,
       refresh: decision.refresh,
+      repeats: isRepeated(pass),
+      urgency: operation.urgency,
+      progress: operation.progress,
+      onStage: context.mailbox.wake("permit"),
       record: memory.record,
-      kubeconfig: memory.kubeconfig.value,
+      kubeconfig: Effect.sync(() => Option.getOrElse(memory.kubeconfig, () => kubeconfig.value)),
       server: targetServer(instanceKey(instance)),
       kubeSystemUID: target.kubeSystemUID,
       serviceUID: target.serviceUID,
@@ -163,8 +235,11 @@ const prefetch = Effect.fnUntraced(function* (pass: Pass) {
   pass.memory.prefetched.add(version)
   const pulumi = yield* Pulumi
   // A failure here is met again, and told, by the install that needs the package.
-  yield* Effect.forkIn(Effect.ignore(pulumi.fetch(version)), pass.scope)
+  yield* Effect.forkIn(pass.trace.join(Effect.ignore(pulumi.fetch(version))), pass.scope)
 })
+
+const hasBegun = (running: Operation): boolean =>
+  running._tag === "Install" && running.progress.stage !== "waiting"
 
 export const act = Effect.fnUntraced(function* (
   pass: Pass,
@@ -182,12 +257,8 @@ export const act = Effect.fnUntraced(function* (
     case "CancelOperation":
       if (isCancelling(pass)) return
       yield* Effect.logInfo("cancelling operation").pipe(Effect.annotateLogs({ because: decision.because }))
-      if (
-        Option.exists(runningIn(pass), (running) => running._tag === "Install") &&
-        verdict._tag === "Ready"
-      ) {
-        pass.memory.superseded = true
-      }
+      // One that was still waiting for its permit has begun nothing that would have to be refreshed.
+      if (Option.exists(runningIn(pass), hasBegun) && verdict._tag === "Ready") pass.memory.superseded = true
       return yield* pass.context.slot.cancel
     case "Delete":
     case "Wait":

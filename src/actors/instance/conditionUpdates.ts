@@ -17,9 +17,9 @@ const appliedMessage = (installed: Installed): string =>
       : `issuer ${installed.issuer}`
   }`
 
-/** The control plane was restarted for what was lost, and the platform is not installed again yet. */
+/** The control plane was restarted for what was lost, or is another one, and the platform is not installed again yet. */
 export const isResyncing = (facts: Facts): boolean =>
-  Option.exists(facts.record, ({ resync }) => resync !== undefined)
+  Option.exists(facts.record, ({ resync, anew }) => resync !== undefined || anew !== undefined)
 
 const ready = (
   status: "True" | "False",
@@ -78,12 +78,18 @@ const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   const standing = Option.isSome(facts.failure) ? [] : [...installed, ...applied]
   // Until a resync's install has put back what was lost, the instance is not usable.
   if (isResyncing(facts) && (install !== undefined || Option.isNone(facts.failure))) {
-    const message = "installing again what was lost with service/vcluster or its kubeconfig"
+    const message = Option.exists(facts.record, ({ anew }) => anew !== undefined)
+      ? "installing the platform anew: the state of the one before is not to be used"
+      : "installing again what was lost with service/vcluster or its kubeconfig"
     return [...standing, ...ready("False", message, facts.generation)]
   }
   // One over the same version changes nothing before it has ended: what the last one proved stands meanwhile.
   if (install !== undefined && install.over !== "sameVersion") {
-    return [...standing, ...ready("False", `installing version ${install.version}`, install.generation)]
+    const message =
+      install.progress.stage === "waiting"
+        ? `version ${install.version} waits for its turn: other instances are being installed or repaired`
+        : `installing version ${install.version}`
+    return [...standing, ...ready("False", message, install.generation)]
   }
   if (Option.isSome(facts.failure)) return failureUpdates(facts.failure.value, applied)
   const record = Option.getOrUndefined(facts.record)?.installed

@@ -1,30 +1,74 @@
 // A pass over an instance that is being deleted: whatever runs is ended first, then one step after the other.
 import { Clock, Duration, Effect, Option } from "effect"
+import { type DeletionView, decodeDeletionView } from "../../schema/DeletionView.ts"
 import { FINALIZER } from "../../schema/Names.ts"
-import type { KubeError } from "../../services/Kubernetes/Kubernetes.ts"
+import { instanceKey } from "../../schema/PlatformInstance.ts"
+import { Events } from "../../services/Events/Events.ts"
+import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
+import { type KubeError, type KubeObject, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import {
   type DeletionOutcome,
   deletionError,
+  resetCleanupFailures,
   runDeletionStep,
   runUninstall,
 } from "./deletion/deleteInstance.ts"
-import { deletionStep, failureReasonOf } from "./deletion/deletionStep.ts"
+import { type DeletionStep, deletionStep, failureReasonOf, leftBehind } from "./deletion/deletionStep.ts"
 import { observeDeletion } from "./deletion/observeDeletion.ts"
 import type { DeletionReport } from "./Facts.ts"
+import { startTold } from "./history.ts"
+import { InstallPermits } from "./install/InstallPermits.ts"
 import type { OperationError } from "./Operation.ts"
 import type { DeletionPass, InstanceServices } from "./Pass.ts"
 import { Settings } from "./Settings.ts"
-import { backOff, followGeneration } from "./settle.ts"
+import { backOff, followEdits, isRequested } from "./settle.ts"
+import { TargetPermits } from "./target/TargetPermits.ts"
+import { deletionEnding } from "./trace/endings.ts"
 import { writeStatus } from "./writeStatus.ts"
+
+/**
+ * The last look that shows what stays. Of one that was switched to `Retain` half-way that is in its record: without it, it
+ * looks like one that keeps everything.
+ */
+const isLastToTell = (next: DeletionStep, { deletionPolicy }: DeletionView): boolean =>
+  next._tag === "RemoveFinalizer" || (next._tag === "ForgetRecord" && deletionPolicy === "Retain")
+
+/** While the instance is still there to be looked at. */
+const tellLeftBehind = Effect.fnUntraced(function* (object: KubeObject, what: ReadonlyArray<string>) {
+  if (what.length === 0) return
+  const events = yield* Events
+  yield* events.emit(object, {
+    type: "Normal",
+    reason: "LeftBehind",
+    action: "Delete",
+    note: `not removed with the instance: ${what.join("; ")}`,
+  })
+})
+
+/**
+ * The instance as it is now, if it is still this life of it. The cache may be behind: what it shows may have given way to
+ * a successor that is to pick up what this one would remove, or may have been switched to `Retain`.
+ */
+const lookAgain = Effect.fnUntraced(function* (subject: DeletionView) {
+  const kubernetes = yield* Kubernetes
+  const found = yield* kubernetes.get(Instances, instanceKey(subject))
+  if (!Option.exists(found, ({ metadata }) => metadata.uid === subject.metadata.uid)) {
+    return Option.none<DeletionView>()
+  }
+  return yield* Effect.option(decodeDeletionView(Option.getOrThrow(found)))
+})
 
 const step = Effect.fnUntraced(function* (
   pass: DeletionPass,
 ): Effect.fn.Return<DeletionOutcome, OperationError, InstanceServices> {
-  const { memory, subject, object, context } = pass
-  const observed = yield* observeDeletion(subject, memory.retryAt).pipe(
-    Effect.mapError(deletionError("TargetDeleteFailed", "look at what is left")),
-  )
+  const { memory, object } = pass
+  const failing = deletionError("TargetDeleteFailed", "look at what is left")
+  const live = yield* Effect.mapError(lookAgain(pass.subject), failing)
+  if (Option.isNone(live)) return { report: memory.deletion, progressed: false, retryAfter: Option.none() }
+  const subject = live.value
+  const observed = yield* Effect.mapError(observeDeletion(subject, memory.retryAt), failing)
   const next = deletionStep(observed)
+  yield* pass.trace.deletes(next)
   const told = memory.deletion
   // What failed keeps its own words until it has succeeded.
   const keepsFailing =
@@ -34,8 +78,8 @@ const step = Effect.fnUntraced(function* (
   if (next._tag === "WaitForRetry" && keepsFailing) {
     return { report: told, progressed: false, retryAfter: Option.some(next.at - observed.now) }
   }
-  if (next._tag !== "UninstallRelease")
-    return keep(yield* runDeletionStep(subject, object, next, observed.storage))
+  if (isLastToTell(next, subject)) yield* tellLeftBehind(object, leftBehind(observed))
+  if (next._tag !== "UninstallRelease") return keep(yield* runDeletionStep(subject, next, observed.storage))
   if (Option.exists(memory.retryAt, (at) => at > observed.now)) {
     return {
       report: told,
@@ -43,7 +87,7 @@ const step = Effect.fnUntraced(function* (
       retryAfter: Option.map(memory.retryAt, (at) => at - observed.now),
     }
   }
-  yield* context.slot.start({ _tag: "Uninstall" }, runUninstall(subject))
+  yield* startTold(pass, { _tag: "Uninstall" }, runUninstall(subject))
   return keep({
     report: { _tag: "Working", message: "uninstalling the vCluster" },
     progressed: false,
@@ -62,17 +106,31 @@ const failedStep = (pass: DeletionPass) =>
     return { report, progressed: false, retryAfter: Option.map(pass.memory.retryAt, (at) => at - now) }
   })
 
+/** When it begins to fail, or does so for another reason; an uninstall that failed has been told of already. */
+const tellFailure = Effect.fnUntraced(function* ({ memory, object }: DeletionPass, report: DeletionReport) {
+  const told = memory.deletion
+  if (report._tag !== "Failed") return
+  if (told._tag === "Failed" && told.reason === report.reason && told.message === report.message) return
+  const events = yield* Events
+  const { reason, message } = report
+  yield* events.emit(object, { type: "Warning", reason, action: "Delete", note: message })
+})
+
 const failureReason = ({ reason }: OperationError) =>
   reason === "UninstallFailed" || reason === "StorageCleanupFailed" ? reason : "TargetDeleteFailed"
 
-export const deletionPass = Effect.fn("Instance.deletionPass")(function* (
+export const deletionPass = Effect.fnUntraced(function* (
   pass: DeletionPass,
 ): Effect.fn.Return<void, KubeError, InstanceServices> {
   const { memory, subject, context, timers } = pass
   // Not ours to finish: somebody else's finalizer holds it, or it is gone already.
   if (!(subject.metadata.finalizers?.includes(FINALIZER) ?? false)) return
   yield* pass.prober.stop
-  yield* followGeneration(memory, subject.metadata.generation)
+  yield* (yield* TargetPermits).ended(context.key)
+  // The count of failed cleanups outlives the process, and so it is asked for first and remembered after.
+  if (isRequested(memory, subject.metadata)) yield* resetCleanupFailures(subject)
+  yield* followEdits(memory, subject.metadata)
+  yield* (yield* InstallPermits).forget(context.key)
   const settings = yield* Settings
   const running = context.slot.state()
   let outcome: DeletionOutcome = { report: memory.deletion, progressed: false, retryAfter: Option.none() }
@@ -80,6 +138,7 @@ export const deletionPass = Effect.fn("Instance.deletionPass")(function* (
     if (running.operation._tag !== "Uninstall") yield* context.slot.cancel
   } else {
     outcome = yield* Effect.catchTag(step(pass), "OperationError", failedStep(pass))
+    yield* tellFailure(pass, outcome.report)
     memory.deletion = outcome.report
     if (Option.isSome(outcome.retryAfter)) {
       // Not the timer alone: what is waited for wakes the actor earlier, and must not start the next try.
@@ -103,7 +162,10 @@ export const deletionPass = Effect.fn("Instance.deletionPass")(function* (
       (error) => error.reason === "NotFound",
       () => Effect.void,
     ),
+    Effect.withSpan("Instance.report"),
   )
+  const runs = context.slot.state()._tag === "Running"
+  yield* pass.trace.ends(deletionEnding(pass.trace.deleted(), outcome.report, runs))
   if (outcome.progressed) return yield* context.mailbox.wake("progress")
   const poll = Duration.toMillis(settings.targetPoll)
   const after = Math.max(

@@ -1,18 +1,30 @@
 // A pass over an instance that is not being deleted.
-import { Clock, Duration, Effect, Option } from "effect"
-import { findCondition } from "../../schema/Conditions.ts"
+import { Clock, Duration, Effect, Option, Schema } from "effect"
+import { findCondition, targetFailureReasons } from "../../schema/Conditions.ts"
 import { FINALIZER } from "../../schema/Names.ts"
 import { Events } from "../../services/Events/Events.ts"
 import type { KubeError } from "../../services/Kubernetes/Kubernetes.ts"
-import { act, installedBy, renderedConfig, runningIn } from "./act.ts"
-import type { Decision } from "./Decision.ts"
+import {
+  act,
+  installedBy,
+  isAnotherCluster,
+  isResyncPending,
+  renderedConfig,
+  runningIn,
+  urgency,
+} from "./act.ts"
+import type { Decision, Wake } from "./Decision.ts"
 import type { Facts } from "./Facts.ts"
+import { tellFirstLook } from "./firstLook.ts"
 import { look, type Seen } from "./look.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
-import { plan } from "./plan.ts"
+import { type PlanInput, plan } from "./plan.ts"
 import { Settings } from "./Settings.ts"
-import { followGeneration, resetBackOff } from "./settle.ts"
+import { followEdits, resetBackOff } from "./settle.ts"
 import type { ProtectionState } from "./target/Protection.ts"
+import { repairPause } from "./target/repairs.ts"
+import { takeTurn } from "./target/takeTurn.ts"
+import { endingOf } from "./trace/endings.ts"
 import { writeStatus } from "./writeStatus.ts"
 
 const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: number) {
@@ -24,6 +36,8 @@ const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: nu
       : pass.timers.arm(timer, Duration.millis(Math.max(0, wake.at - now)))
   }
 })
+
+const isFailure = Schema.is(Schema.Literals(targetFailureReasons))
 
 const factsOf = (pass: Pass, seen: Seen, decision: Decision): Facts => {
   const { memory, instance } = pass
@@ -66,7 +80,32 @@ const warnUnprotected = Effect.fnUntraced(function* (
   })
 })
 
-export const livePass = Effect.fn("Instance.pass")(function* (
+/** One Warning when the condition is about to say that only somebody else, or time, can help. */
+const warnStuck = Effect.fnUntraced(function* ({ memory, object }: Pass, { verdict }: Seen) {
+  if (verdict._tag !== "Stuck") return
+  const { reason, message } = verdict.condition
+  if (!isFailure(reason)) return
+  if (findCondition(memory.status.conditions, "TargetReady")?.reason === reason) return
+  const events = yield* Events
+  yield* events.emit(object, { type: "Warning", reason, action: "Target", note: message })
+})
+
+/** One Warning each time it has died: nobody else would say why nothing inside finds anything. */
+const warnOfDns = Effect.fnUntraced(function* ({ memory, object, prober }: Pass) {
+  const dead = prober.dnsIsDead()
+  if (dead && !memory.dnsDead) {
+    const events = yield* Events
+    yield* events.emit(object, {
+      type: "Warning",
+      reason: "DnsUnavailable",
+      action: "Probe",
+      note: "the DNS inside the instance (kube-system/kube-dns) has no pod that is ready: names do not resolve there",
+    })
+  }
+  memory.dnsDead = dead
+})
+
+export const livePass = Effect.fnUntraced(function* (
   pass: Pass,
 ): Effect.fn.Return<void, KubeError, InstanceServices> {
   const { memory, instance } = pass
@@ -74,38 +113,68 @@ export const livePass = Effect.fn("Instance.pass")(function* (
   const settings = yield* Settings
   // What the server has by now: a status that somebody else changed, or a restore brought back, is written again.
   memory.written = instance.status ?? {}
-  yield* followGeneration(memory, generation)
-  const seen = yield* look(pass)
-  if (seen.verdict._tag === "Ready") {
+  yield* followEdits(memory, instance.metadata)
+  yield* tellFirstLook(pass)
+  const looked = yield* Effect.withSpan(look(pass), "Instance.observe")
+  if (looked.verdict._tag === "Ready") {
     memory.targetFailure = Option.none()
     if (Option.isNone(memory.installFailure)) resetBackOff(memory)
   }
   const now = yield* Clock.currentTimeMillis
-  const decision = plan({
+  memory.readySince =
+    looked.verdict._tag === "Ready" ? Option.orElseSome(memory.readySince, () => now) : Option.none()
+  const repairAt = yield* repairPause(pass, looked.verdict, now)
+  const input: PlanInput = {
     now,
     deleting: false,
     hasFinalizer: instance.metadata.finalizers?.includes(FINALIZER) ?? false,
     version: instance.spec.version,
     generation,
-    target: seen.verdict,
+    target: looked.verdict,
     running: runningIn(pass),
     config: renderedConfig(pass),
     editedAt: memory.editedAt,
     superseded: memory.superseded,
     installed: installedBy(pass),
-    resyncPending: Option.exists(memory.record, ({ resync }) => resync !== undefined),
+    resyncPending: isResyncPending(pass) || isAnotherCluster(pass, looked.verdict),
     lastInstallFailed: Option.isSome(memory.installFailure),
-    retryAt: memory.retryAt,
-    retryOf: memory.retryOf,
+    urgency: urgency(pass),
+    readySince: Option.getOrElse(memory.readySince, () => now),
+    retryAt: Option.orElse(repairAt, () => memory.retryAt),
+    retryOf: Option.isSome(repairAt) ? "Target" : memory.retryOf,
     targetPollMillis: Duration.toMillis(settings.targetPoll),
     repairIntervalMillis: Duration.toMillis(settings.repairInterval),
+  }
+  const planned = yield* Effect.withSpan(
+    Effect.sync(() => plan(input)),
+    "Instance.plan",
+  )
+  const turn = yield* takeTurn(pass, looked.verdict, planned, Option.isSome(looked.kubeconfigSecret))
+  const poll: Wake = { timer: "poll", at: now + Duration.toMillis(settings.targetPoll) }
+  const { decision, seen } = Option.match(turn, {
+    onNone: () => ({ decision: planned, seen: looked }),
+    onSome: (condition): { readonly decision: Decision; readonly seen: Seen } => ({
+      decision: { _tag: "Wait", wakes: [poll] },
+      seen: { ...looked, verdict: { _tag: "Wait", condition } },
+    }),
   })
+  // Nothing is due that somebody could wait for.
+  if (decision._tag === "Wait" && decision.wakes.some(({ timer }) => timer === "repair")) {
+    memory.awaited = false
+  }
+  yield* pass.trace.decides(decision, seen.verdict)
   // Over a pause, too: a step counts as in a row for as long as it is asked for.
   if (seen.verdict._tag !== "Act" || seen.verdict.step._tag !== memory.lastStep.tag) {
     memory.lastStep = { tag: "", times: 0 }
   }
   yield* warnUnprotected(pass, seen.protection)
-  yield* act(pass, decision, seen.verdict)
-  yield* writeStatus(memory, instance, factsOf(pass, seen, decision))
+  yield* warnStuck(pass, seen)
+  yield* warnOfDns(pass)
+  yield* Effect.withSpan(act(pass, decision, seen.verdict), "Instance.act")
+  const facts = factsOf(pass, seen, decision)
+  yield* Effect.withSpan(writeStatus(memory, instance, facts), "Instance.report")
+  const { status } = memory
+  const queued = Option.isSome(turn)
+  yield* pass.trace.ends(endingOf({ facts, status, decision, verdict: seen.verdict, queued }))
   yield* arm(pass, decision, now)
 })

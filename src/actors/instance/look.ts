@@ -3,14 +3,15 @@ import { Clock, Duration, Effect, Option } from "effect"
 import { hostNamespace } from "../../schema/Names.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { Helm } from "../../services/Helm/Helm.ts"
-import type { KubeError } from "../../services/Kubernetes/Kubernetes.ts"
+import type { KubeError, KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import type { Memory } from "./Memory.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
 import { Settings } from "./Settings.ts"
-import { controlPlaneState } from "./target/ControlPlane.ts"
+import { explainControlPlane } from "./target/hostEvents.ts"
 import { ownerOf, readKubeconfig, versionOf } from "./target/Kubeconfig.ts"
 import { observeTarget } from "./target/observeTarget.ts"
 import { Protection, type ProtectionState } from "./target/Protection.ts"
+import { lookAtRelease } from "./target/releaseObjects.ts"
 import { judgeTarget, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
 import { type InstanceView, Views } from "./Views.ts"
 
@@ -23,21 +24,36 @@ export interface Seen {
   readonly kubeconfigSecret: Option.Option<string>
 }
 
+/** One left over from an earlier Service is not this vCluster's. */
+const ownSource = ({ services, sourceSecret }: InstanceView): Option.Option<KubeObject> => {
+  const service = services.find(({ metadata }) => metadata.name === "vcluster")
+  return Option.filter(sourceSecret, (source) =>
+    Option.contains(ownerOf(source), service?.metadata.uid ?? ""),
+  )
+}
+
+/** A vCluster writes its Secret within seconds of being ready; after this long only another start writes it. */
+const secretPatienceMillis = 120_000
+
+const isSecretOverdue = (memory: Memory, view: InstanceView, ready: boolean, now: number): boolean => {
+  const missing = ready && Option.isNone(ownSource(view))
+  memory.secretMissingSince = missing
+    ? Option.orElseSome(memory.secretMissingSince, () => now)
+    : Option.none()
+  return Option.exists(memory.secretMissingSince, (since) => now - since >= secretPatienceMillis)
+}
+
 /** Holds the kubeconfig of the vCluster as it is now; one read for each version of its Secret. */
-const followKubeconfig = Effect.fnUntraced(function* (pass: Pass, view: InstanceView) {
+const followKubeconfig = Effect.fnUntraced(function* (pass: Pass, view: InstanceView, ready: boolean) {
   const { memory, prober } = pass
-  const source = Option.getOrUndefined(view.sourceSecret)
-  const service = view.services.find(({ metadata }) => metadata.name === "vcluster")
-  // One left over from an earlier Service is not this vCluster's.
-  if (source === undefined || service === undefined) return
-  if (!Option.contains(ownerOf(source), service.metadata.uid)) return
+  const source = Option.getOrUndefined(ownSource(view))
+  if (source === undefined) return
   if (!Option.exists(memory.kubeconfig, (held) => held.version === versionOf(source))) {
     memory.kubeconfig = yield* readKubeconfig(hostNamespace(instanceKey(pass.instance)))
   }
   // The Secret can be there before the API serves: until the control plane has been ready once there is nothing to
   // ask, and nothing to count as a failure.
-  const serves =
-    prober.state()._tag !== "Unknown" || controlPlaneState(view.statefulSet, view.controlPlanePods).ready
+  const serves = prober.state()._tag !== "Unknown" || ready
   if (Option.isSome(memory.kubeconfig) && serves) yield* prober.use(memory.kubeconfig.value)
 })
 
@@ -50,21 +66,30 @@ export const look = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Seen, KubeError, InstanceServices> {
   const { memory, instance } = pass
   const view = yield* (yield* Views).read(instanceKey(instance))
-  yield* followKubeconfig(pass, view)
   const helm = yield* Helm
   const settings = yield* Settings
+  const now = yield* Clock.currentTimeMillis
+  const controlPlane = yield* explainControlPlane(memory, view, now, Duration.toMillis(settings.targetPoll))
+  yield* followKubeconfig(pass, view, controlPlane.ready)
   const protection = yield* (yield* Protection).state
+  const release = yield* lookAtRelease(instanceKey(instance), view, memory.release)
+  memory.release = release.stored
   const verdict = judgeTarget(
     observeTarget(view, {
       key: instanceKey(instance),
       uid: instance.metadata.uid,
       record: memory.record,
       published: memory.published,
+      abandoned: memory.abandoned,
+      lost: release.lost,
+      releaseProblem: release.problem,
+      controlPlane,
+      kubeconfigOverdue: isSecretOverdue(memory, view, controlPlane.ready, now),
       probe: pass.prober.state(),
       protectionKnown: Option.isSome(protection),
       chartVersion: helm.chartVersion,
       operatorNamespace: settings.operatorNamespace,
-      now: yield* Clock.currentTimeMillis,
+      now,
       repairIntervalMillis: Duration.toMillis(settings.repairInterval),
     }),
   )

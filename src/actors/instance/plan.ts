@@ -3,14 +3,16 @@
 import { Equal, Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
 import type { Decision, Wake } from "./Decision.ts"
-import type { Operation } from "./Operation.ts"
-import { isInline, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
+import type { InstallOperation, Operation, Urgency } from "./Operation.ts"
+import { canWait, harmless, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
 
 export interface Installed {
   readonly version: string
   readonly generation: number
   /** Milliseconds since the epoch: when the last install or repair ended. */
   readonly finishedAt: number
+  /** The share of the repair interval by which the next repair comes early: 0 to 0.05, drawn when the last one ended. */
+  readonly early: number
 }
 
 export interface PlanInput {
@@ -37,8 +39,12 @@ export interface PlanInput {
   readonly retryAt: Option.Option<number>
   /** Whose failure that was. */
   readonly retryOf: "Target" | "Install" | "Uninstall"
+  /** How an install would ask for its permit now. */
+  readonly urgency: Urgency
   readonly targetPollMillis: number
   readonly repairIntervalMillis: number
+  /** Since when the target has been seen ready: milliseconds since the epoch. */
+  readonly readySince: number
 }
 
 const wait = (...wakes: ReadonlyArray<Wake>): Decision => ({ _tag: "Wait", wakes })
@@ -48,39 +54,56 @@ export const installDue = (input: PlanInput): Option.Option<InstallReason> => {
   if (input.resyncPending) return Option.some("Resync")
   if (input.lastInstallFailed) return Option.some("Retry")
   if (Option.isNone(input.installed)) return Option.some("FirstInstall")
-  const { version, generation, finishedAt } = input.installed.value
+  const { version, generation } = input.installed.value
   if (version !== input.version) return Option.some("VersionChanged")
   if (generation !== input.generation) return Option.some("SpecChanged")
-  return repairAt(finishedAt, input) <= input.now ? Option.some("RepairDue") : Option.none()
+  return repairAt(input.installed.value, input) <= input.now ? Option.some("RepairDue") : Option.none()
 }
 
 /** What looks at the target before it changes it: something may be there that the state does not know, or gone. */
 const refreshes: ReadonlySet<InstallReason> = new Set(["Retry", "RepairDue", "Resync"])
 
-/** A time in the future (a clock that was set back, a restored status) counts as due now. */
-const repairAt = (finishedAt: number, input: PlanInput): number =>
-  finishedAt > input.now ? input.now : finishedAt + input.repairIntervalMillis
+/** A time in the future (a clock that was set back, a restored record) counts as due now. */
+const repairAt = ({ finishedAt, early }: Installed, input: PlanInput): number => {
+  const share = input.repairIntervalMillis * early
+  const due = finishedAt > input.now ? input.now : finishedAt + input.repairIntervalMillis - share
+  // After an outage many are overdue at once: each waits for its own share once its target is there again.
+  return Math.max(due, input.readySince + share)
+}
 
 /** How long a spec has to stay as it is before it interrupts an operation. */
 const quietMillis = 2_000
 
-/** One that fails, or installs another version, is not waited out; any other runs to its end. */
-const outdated = (running: Extract<Operation, { readonly _tag: "Install" }>, input: PlanInput): boolean =>
-  input.generation > running.generation &&
-  !running.superseding &&
-  (running.version !== input.version || running.reason === "Retry") &&
-  !(running.version === input.version && Equal.equals(running.config, input.config))
+/** An operation in which nothing was begun or done for so long stands still. It may be waiting for what never comes. */
+const stillMillis = 2 * 60_000
 
-/** Whoever mends a broken spec does not wait out the broken one's timeout; a stream of edits starves no install. */
-const supersede = (
-  running: Extract<Operation, { readonly _tag: "Install" }>,
-  input: PlanInput,
-  poll: Wake,
-): Decision => {
-  if (!outdated(running, input)) return wait(poll)
+/**
+ * From when on a newer generation takes the place of an install, if it does: milliseconds since the epoch. One that has
+ * not begun, that fails or stands still, or that installs another version is not waited out; any other runs to its end.
+ */
+const replaceableAt = (running: InstallOperation, input: PlanInput): Option.Option<number> => {
+  if (input.generation <= running.generation) return Option.none()
+  if (running.version === input.version && Equal.equals(running.config, input.config)) return Option.none()
   const quietAt = input.editedAt + quietMillis
-  return quietAt > input.now
-    ? wait({ timer: "retry", at: quietAt }, poll)
+  const { stage, movedAt } = running.progress
+  if (stage === "waiting") return Option.some(quietAt)
+  const stoodAt = Math.max(quietAt, movedAt + stillMillis)
+  const isOther = running.version !== input.version
+  // A stream of edits starves no install; but a package that does not come holds up nobody who asks for another.
+  if (running.superseding) return isOther && stage === "preparing" ? Option.some(stoodAt) : Option.none()
+  if (isOther || running.reason === "Retry") return Option.some(quietAt)
+  return stage === "running" ? Option.some(stoodAt) : Option.none()
+}
+
+/** Whoever mends a broken spec does not wait out the broken one's timeout. */
+const supersede = (running: InstallOperation, input: PlanInput, poll: Wake): Decision => {
+  if (running.progress.stage === "waiting" && !Equal.equals(running.urgency, input.urgency)) {
+    return { _tag: "CancelOperation", because: "it is to wait in another place" }
+  }
+  const at = Option.getOrUndefined(replaceableAt(running, input))
+  if (at === undefined) return wait(poll)
+  return at > input.now
+    ? wait({ timer: "retry", at }, poll)
     : { _tag: "CancelOperation", because: "a newer generation takes its place" }
 }
 
@@ -102,9 +125,13 @@ export const plan = (input: PlanInput): Decision => {
   if (running !== undefined) {
     if (running._tag !== "Install") return wait(poll)
     if (input.target._tag === "Ready") return supersede(running, input, poll)
-    // What a pass mends by itself, such as an edited policy, is no reason to give up a healthy operation.
-    return input.target._tag === "Act" && isInline(input.target.step)
-      ? targetStep(input.target.step)
+    if (input.target._tag === "Act" && harmless(input.target.step)) {
+      // What a pass mends by itself, such as an edited policy, is no reason to give up a healthy operation.
+      return targetStep(input.target.step)
+    }
+    // Nor is an object of the release that the vCluster answers without.
+    return input.target._tag === "Act" && canWait(input.target.step)
+      ? wait(poll)
       : { _tag: "CancelOperation", because: "the target was lost" }
   }
   if (input.target._tag === "Act") return targetStep(input.target.step)
@@ -112,8 +139,8 @@ export const plan = (input: PlanInput): Decision => {
 
   const due = installDue(input)
   if (Option.isNone(due)) {
-    const finishedAt = Option.match(input.installed, { onNone: () => input.now, onSome: (i) => i.finishedAt })
-    return wait({ timer: "repair", at: repairAt(finishedAt, input) })
+    const at = Option.map(input.installed, (installed) => repairAt(installed, input))
+    return wait({ timer: "repair", at: Option.getOrElse(at, () => input.now) })
   }
   if (retryAt > input.now) return wait(retry)
   return { _tag: "Install", reason: due.value, refresh: refreshes.has(due.value) || input.superseded }

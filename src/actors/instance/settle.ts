@@ -2,11 +2,14 @@
 // from the memory in the same pass.
 import { Cause, Clock, Duration, Effect, Exit, Option, Schema } from "effect"
 import { installFailureReasons } from "../../schema/Conditions.ts"
+import { ANNOTATION_FRESH_START, ANNOTATION_RECONCILE_REQUESTED } from "../../schema/Names.ts"
+import type { InstanceMetadata } from "../../schema/PlatformInstance.ts"
 import { Events } from "../../services/Events/Events.ts"
 import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import { delayAfter, retryBackoff } from "../kit/Backoff.ts"
 import type { Memory } from "./Memory.ts"
 import { type Operation, OperationError, type OperationResult } from "./Operation.ts"
+import { noRepairs, oneMore } from "./target/repairs.ts"
 
 const isInstallReason = Schema.is(Schema.Literals(installFailureReasons))
 
@@ -14,9 +17,10 @@ const isInstallReason = Schema.is(Schema.Literals(installFailureReasons))
 const failureOf = (operation: Operation, cause: Cause.Cause<OperationError>): OperationError => {
   const failure = Cause.findErrorOption(cause)
   if (Option.isSome(failure)) return failure.value
+  const what = operation._tag === "Install" ? `install (version ${operation.version}): ` : ""
   return new OperationError({
     reason: operation._tag === "Install" ? "InstallFailed" : "TargetError",
-    message: "internal error: the operation ended unexpectedly; the operator's log has the details",
+    message: `${what}internal error: the operation ended unexpectedly; the operator's log has the details`,
     cancelled: Cause.hasInterruptsOnly(cause),
   })
 }
@@ -34,12 +38,39 @@ export const resetBackOff = (memory: Memory): void => {
   memory.retryAt = Option.none()
 }
 
-/** Whoever edits or deletes the instance does not wait out the backoff of what was there before. */
-export const followGeneration = Effect.fnUntraced(function* (memory: Memory, generation: number) {
-  if (memory.generation === generation) return
-  memory.generation = generation
-  memory.editedAt = yield* Clock.currentTimeMillis
+type Asking = Pick<InstanceMetadata, "generation" | "annotations">
+
+export const requestIn = ({ annotations }: Pick<Asking, "annotations">): Option.Option<string> =>
+  Option.filter(
+    Option.some(
+      [ANNOTATION_RECONCILE_REQUESTED, ANNOTATION_FRESH_START]
+        .flatMap((name) => annotations?.[name] ?? [])
+        .join(" "),
+    ),
+    (value) => value.trim() !== "",
+  )
+
+/** Somebody asks to try at once; the same value twice, or taking it away, asks for nothing. */
+export const isRequested = (memory: Memory, metadata: Asking): boolean =>
+  Option.exists(requestIn(metadata), (value) => !Option.contains(memory.requested, value))
+
+/** Neither the backoff of a failure is waited out, nor the pause between repairs that are undone each time. */
+const startAfresh = (memory: Memory): void => {
   resetBackOff(memory)
+  memory.repairs = noRepairs
+}
+
+/** Whoever edits or deletes the instance, or asks for it, does not wait out the pauses of what was before. */
+export const followEdits = Effect.fnUntraced(function* (memory: Memory, metadata: Asking) {
+  if (isRequested(memory, metadata)) {
+    memory.requested = requestIn(metadata)
+    memory.awaited = true
+    startAfresh(memory)
+  }
+  if (memory.generation === metadata.generation) return
+  memory.generation = metadata.generation
+  memory.editedAt = yield* Clock.currentTimeMillis
+  startAfresh(memory)
 })
 
 const failed = Effect.fnUntraced(function* (
@@ -88,6 +119,9 @@ const succeeded = Effect.fnUntraced(function* (
 ) {
   const events = yield* Events
   memory.targetFailure = Option.none()
+  if (operation._tag === "Target" && operation.step === "ReapplyRelease") {
+    memory.repairs = oneMore(memory.repairs, yield* Clock.currentTimeMillis)
+  }
   if (operation._tag === "Uninstall") {
     memory.deletion = { _tag: "Working", message: "the vCluster is uninstalled" }
   }
@@ -115,7 +149,10 @@ export const settle = Effect.fn("Instance.settle")(function* (
   operation: Operation,
   exit: Exit.Exit<OperationResult, OperationError>,
 ) {
-  if (operation._tag === "Install" && !isCancelled(exit)) memory.superseded = false
+  if (operation._tag === "Install" && !isCancelled(exit)) {
+    memory.superseded = false
+    memory.awaited = false
+  }
   if (Exit.isSuccess(exit)) return yield* succeeded(memory, object, operation, exit.value)
   if (Cause.hasDies(exit.cause)) yield* Effect.logError("operation died", exit.cause)
   yield* failed(memory, object, operation, failureOf(operation, exit.cause))

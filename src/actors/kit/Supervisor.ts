@@ -26,6 +26,17 @@ export interface SupervisorOptions<Op, A, E, R> {
   readonly restart: BackoffPolicy
   /** Told of each defect; `deaths` counts those in a row, since the actor has thrived or was started. */
   readonly onDefect: (key: string, cause: Cause.Cause<never>, deaths: number) => Effect.Effect<void, never, R>
+  /** Told of each wake-up, before it arrives. */
+  readonly onWake?: (key: string) => void
+}
+
+/** The same mailbox; somebody is told when it is woken. */
+const watched = (mailbox: Mailbox, onWake: () => void): Mailbox => {
+  const wakeUnsafe = (reason: string) => {
+    onWake()
+    mailbox.wakeUnsafe(reason)
+  }
+  return { ...mailbox, wakeUnsafe, wake: (reason) => Effect.sync(() => wakeUnsafe(reason)) }
 }
 
 export const makeSupervisor = <Op, A, E, R>(
@@ -70,7 +81,7 @@ export const makeSupervisor = <Op, A, E, R>(
     const notify = Effect.fnUntraced(function* (key: string, reason: string) {
       const known = actors.get(key)
       if (known !== undefined) return known.mailbox.wakeUnsafe(reason)
-      const mailbox = yield* makeMailbox
+      const mailbox = watched(yield* makeMailbox, () => options.onWake?.(key))
       // Another fiber may have been first while this one made its mailbox.
       const other = actors.get(key)
       if (other !== undefined) return other.mailbox.wakeUnsafe(reason)

@@ -7,6 +7,8 @@ export interface Timers {
   /** Wakes the mailbox with the reason `timer:<name>` after this long. */
   readonly arm: (name: string, after: Duration.Duration) => Effect.Effect<void>
   readonly disarm: (name: string) => Effect.Effect<void>
+  /** Whether one of them will go off. */
+  readonly isArmed: Effect.Effect<boolean>
 }
 
 export const makeTimers = (mailbox: Mailbox): Effect.Effect<Timers, never, Scope.Scope> =>
@@ -20,5 +22,6 @@ export const makeTimers = (mailbox: Mailbox): Effect.Effect<Timers, never, Scope
           Effect.sleep(after).pipe(Effect.andThen(mailbox.wake(`timer:${name}`))),
         ).pipe(Effect.asVoid),
       disarm: (name) => FiberMap.remove(fibers, name),
+      isArmed: Effect.map(FiberMap.size(fibers), (size) => size > 0),
     }
   })

@@ -27,8 +27,10 @@ export interface CleanupRequest {
   readonly image: string
   /** Where the Job runs: it must admit hostPath pods. */
   readonly cleanupNamespace: string
-  /** `--storage-root-base`. */
+  /** Under which the instance's data was written. */
   readonly base: string
+  /** `--storage-root-base` of now. */
+  readonly currentBase: string
   readonly key: InstanceKey
   /** `metadata.uid` of the PlatformInstance. */
   readonly uid: string
@@ -83,6 +85,7 @@ export const cleanupJob = (request: CleanupRequest): KubeManifest => {
               command: ["/usr/bin/tini", "--", "node", "/opt/platform-operator/cleanup.mjs"],
               args: [
                 `--base=${base}`,
+                `--current-base=${normalisePath(request.currentBase)}`,
                 `--namespace=${key.namespace}`,
                 `--name=${key.name}`,
                 `--mount=${MOUNT}`,

@@ -3,8 +3,10 @@
 
 /** `<base>/<namespace>/<name>` on the node, of which the Job sees `<base>/<namespace>` as `mount`. */
 export interface CleanupTarget {
-  /** The operator's `--storage-root-base`. */
+  /** As the instance's record has it, else the operator's `--storage-root-base`. */
   readonly base: string
+  /** The operator's `--storage-root-base` of now: the same, or the folder itself where the recorded one is a link. */
+  readonly currentBase: string
   readonly namespace: string
   readonly name: string
   /** Where `<base>/<namespace>` is mounted in the container. */
@@ -24,6 +26,7 @@ export const nodePath = (target: CleanupTarget): string => `${target.base}/${tar
 export const targetProblem = (target: CleanupTarget): string | undefined => {
   for (const [what, path] of [
     ["base", target.base],
+    ["current-base", target.currentBase],
     ["mount", target.mount],
   ] as const) {
     if (path.length > 1024 || !plainPath.test(path))
@@ -58,19 +61,40 @@ export const parseMounts = (mountinfo: string): ReadonlyArray<Mount> =>
 const unescapeOctal = (field: string): string =>
   field.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
 
+const partsOf = (path: string): ReadonlyArray<string> => path.split("/").filter((part) => part !== "")
+
+/** How many names both paths have in common at their ends. */
+const commonEnd = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): number => {
+  const differs = one.toReversed().findIndex((part, index) => part !== other[other.length - 1 - index])
+  return differs === -1 ? one.length : differs
+}
+
+/**
+ * Whether a folder of some file system can be `<base>/<namespace>`. The container does not see where on the node that
+ * file system is mounted: at any folder above, so that the folder's path is an end of the node's. Or a part of a file
+ * system is (a subvolume, the disk of a node that is a container, a bind mount), so that something stands before an end
+ * of it: then the base's own name has to be in it, for `<namespace>` alone is the name of a folder anywhere.
+ */
+const canBe = (root: string, base: string, namespace: string): boolean => {
+  const found = partsOf(root)
+  const common = commonEnd(found, [...partsOf(base), namespace])
+  return common > 0 && (common === found.length || common > 1)
+}
+
 /**
  * What the container's mounts say against the removal. The kubelet follows symbolic links when it mounts
- * `<base>/<namespace>`: only the mounted folder's own name tells that it is another one. A mount inside the target
+ * `<base>/<namespace>`: only the mounted folder's own path tells that it is another one. A mount inside the target
  * would make the removal empty another file system.
  */
 export const mountProblem = (mountinfo: string, target: CleanupTarget): string | undefined => {
+  const { base, currentBase, namespace } = target
   const mounts = parseMounts(mountinfo)
   const mounted = mounts.findLast(({ point }) => point === target.mount)
   if (mounted === undefined) return `nothing is mounted at ${target.mount}`
-  const folder = mounted.root.slice(mounted.root.lastIndexOf("/") + 1)
-  // Empty: the whole of a file system is mounted, so that the folder is itself a mount point of the node.
-  if (folder !== "" && folder !== target.namespace)
-    return `${target.base}/${target.namespace} leads to ${mounted.root} on the node`
+  const { root } = mounted
+  if (root === "/") return `${base}/${namespace} is a mount point on the node, or leads to one`
+  if (!canBe(root, base, namespace) && !canBe(root, currentBase, namespace))
+    return `${base}/${namespace} leads to ${root} on the node`
   const inside = `${target.mount}/${target.name}`
   const nested = mounts.find(({ point }) => point === inside || point.startsWith(`${inside}/`))
   if (nested !== undefined)

@@ -2,7 +2,8 @@
 // `<base>/<namespace>` alone. It prints one line, which becomes the termination message of the container, and exits
 // 0 when the directory is gone, 1 when it is not, 2 when it was asked for something it never does.
 //
-//   node cleanup.mjs --base=<storage root base> --namespace=<namespace> --name=<name> [--mount=/storage]
+//   node cleanup.mjs --base=<storage root base> --current-base=<the operator's> --namespace=<namespace> --name=<name>
+//     [--mount=/storage]
 import { readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { RemovalError, removeDirectory } from "./Removal.ts"
@@ -18,12 +19,13 @@ const request = (): CleanupTarget => {
     const { values } = parseArgs({
       options: {
         base: { type: "string", default: "" },
+        "current-base": { type: "string", default: "" },
         namespace: { type: "string", default: "" },
         name: { type: "string", default: "" },
         mount: { type: "string", default: "/storage" },
       },
     })
-    return values
+    return { ...values, currentBase: values["current-base"] }
   } catch (error) {
     return end(2, `refused: ${error instanceof Error ? error.message.split("\n")[0] : "wrong arguments"}`)
   }

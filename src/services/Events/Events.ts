@@ -1,12 +1,12 @@
 // Kubernetes Events about an object (events.k8s.io/v1). Emitting one never fails the caller: what cannot be
 // written is logged.
 import { Context, type Effect } from "effect"
+import type { EventReason } from "../../schema/Conditions.ts"
 import type { KubeObject } from "../Kubernetes/Kubernetes.ts"
 
 export interface OperatorEvent {
   readonly type: "Normal" | "Warning"
-  /** CamelCase, of the reference where it has one. */
-  readonly reason: string
+  readonly reason: EventReason
   /** What the operator was doing: `Install`, `Repair`, `Delete`… */
   readonly action: string
   /** At most 1,024 characters, cut at a word; no secrets. */

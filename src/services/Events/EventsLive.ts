@@ -23,6 +23,9 @@ const CLUSTER_SCOPED = "default"
 /** An event is worth no longer wait to whoever emits it. */
 const TIMEOUT = Duration.seconds(5)
 
+/** The words in which the API server refuses what is new in a namespace that ends (1.35, seen). */
+const refusedBy = (namespace: string): string => `in namespace ${namespace} because it is being terminated`
+
 /** `metav1.MicroTime`: always six digits behind the point. */
 const microTime = Effect.map(DateTime.now, (now) => DateTime.formatIso(now).replace(/Z$/, "000Z"))
 
@@ -44,6 +47,8 @@ const makeEvents = Effect.fnUntraced(function* (options: { readonly reportingIns
   const memory = makeSeriesMemory()
   // One write at a time: what is emitted first is written first, and a series is not begun twice.
   const writing = yield* Semaphore.make(1)
+  /** UIDs of objects in namespaces that end: nothing new can be written about them any more. */
+  const unwritable = new Set<string>()
 
   const create = Effect.fnUntraced(function* (
     regarding: KubeObject,
@@ -89,7 +94,15 @@ const makeEvents = Effect.fnUntraced(function* (options: { readonly reportingIns
     }
     series.count = 1
     series.name = undefined
-    series.name = yield* create(regarding, event, namespace)
+    if (event.note.includes(refusedBy(namespace))) unwritable.add(regarding.metadata.uid)
+    if (unwritable.has(regarding.metadata.uid)) return
+    series.name = yield* create(regarding, event, namespace).pipe(
+      Effect.tapError((error) =>
+        Effect.sync(() => {
+          if (error.message.includes(refusedBy(namespace))) unwritable.add(regarding.metadata.uid)
+        }),
+      ),
+    )
   })
 
   return Events.of({

@@ -62,6 +62,30 @@ export const flags = {
     "max-concurrent-installs",
     "How many installs and repairs run at once",
   ).pipe(Flag.withDefault(2)),
+  minFreeSpace: taking(
+    "BYTES",
+    Forms.bytes,
+    "min-free-space",
+    "Space that stays free on the volume of the state directory: below, nothing is fetched, installed or repaired",
+  ).pipe(Flag.withDefault(512 * 2 ** 20)),
+  operationMemory: taking(
+    "BYTES",
+    Forms.bytes,
+    "operation-memory",
+    "Memory that the processes of one install or repair may have together: above, it fails; 0 for no bound",
+  ).pipe(Flag.withDefault(768 * 2 ** 20)),
+  maxConcurrentTargets: taking(
+    "INTEGER",
+    Forms.atLeastOne,
+    "max-concurrent-targets",
+    "How many vClusters start at once",
+  ).pipe(Flag.withDefault(4)),
+  watchNamespaces: taking(
+    "NAMESPACES",
+    Forms.namespaces,
+    "watch-namespaces",
+    "The namespaces whose instances are served, separated by commas; all when not set",
+  ).pipe(Flag.withDefault([])),
   cleanupNamespace: namespace(
     "cleanup-namespace",
     "Namespace of the storage cleanup Jobs; the operator's own when not set",
@@ -74,14 +98,16 @@ export const flags = {
     Flag.optional,
   ),
   leaderElect: Flag.Boolean("leader-elect").pipe(
-    Flag.withDescription("Not available yet: refused when set"),
+    Flag.withDescription(
+      "Work only while holding the Lease platform-operator in the operator's namespace, so that one of several replicas does",
+    ),
     Flag.withDefault(false),
   ),
   logLevel: taking(
     "LEVEL",
     Forms.logLevel,
     "zap-log-level",
-    "Least severe log lines to write: debug, info, warn, error or panic",
+    "Least severe log lines to write: debug, info, warn, error or panic, or a number, of which 1 is debug",
   ).pipe(Flag.withDefault("Info" as const)),
   npmRegistry: taking(
     "URL",
@@ -94,6 +120,16 @@ export const flags = {
     Forms.path,
     "npmrc",
     "An .npmrc file for npm, such as one with a registry's credentials",
+  ).pipe(Flag.optional),
+  pluginServer: taking(
+    "URL",
+    Forms.registryUrl,
+    "plugin-server",
+    "Server that Pulumi's provider plugins come from; Pulumi's own when not set",
+  ).pipe(Flag.optional),
+  pluginDirectory: path(
+    "plugin-directory",
+    "Folder with provider plugins that are there already, as pulumi unpacks them; looked at before the image's",
   ).pipe(Flag.optional),
   vclusterChart: path(
     "vcluster-chart",
@@ -119,7 +155,9 @@ export const flags = {
     "default-tenant-host-image",
     "Pinned tenant host image of new instances; the release's when not set",
   ).pipe(Flag.optional),
-  healthAddress: address("health-address", "Address of /healthz and /readyz").pipe(Flag.withDefault(":8081")),
+  healthAddress: address("health-address", "Address of /livez, /healthz and /readyz").pipe(
+    Flag.withDefault(":8081"),
+  ),
   metricsAddress: address("metrics-address", "Address of /metrics").pipe(Flag.withDefault(":8080")),
 } as const
 
@@ -130,9 +168,6 @@ export type Flags = {
 
 /** What no single flag can say: two that need each other, or one that is refused. Answers with the problem. */
 export const flagProblem = (given: Flags): Option.Option<string> => {
-  if (given.leaderElect) {
-    return Option.some("--leader-elect: leader election is not available yet; run one replica without it")
-  }
   if (Option.isSome(given.vclusterChart) && Option.isNone(given.vclusterChartDigest)) {
     return Option.some(
       `--vcluster-chart ${given.vclusterChart.value} needs --vcluster-chart-digest: they are given together or not at all`,

@@ -51,11 +51,31 @@ export const atLeastOne: Form<number> = (text) => {
     : Result.fail("a whole number of at least 1, such as 2")
 }
 
+const units = { "": 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 } as const
+const isUnit = (text: string): text is keyof typeof units => Object.hasOwn(units, text)
+
+/** A quantity of bytes as Kubernetes has them. */
+export const bytes: Form<number> = (text) => {
+  const [, number = "", unit = ""] = /^([0-9]+)([KMGT]i)?$/u.exec(text) ?? []
+  const value = isUnit(unit) ? Number(number) * units[unit] : Number.NaN
+  return number !== "" && Number.isSafeInteger(value)
+    ? Result.succeed(value)
+    : Result.fail("a number of bytes, such as 512Mi or 2Gi, or 0")
+}
+
 /** A label of DNS, as Kubernetes has it for namespaces. */
 export const namespace = matching(
   /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u,
   "a namespace's name: lower-case letters, digits and '-', at most 63, such as platform-operator",
 )
+
+/** Empty for none. */
+export const namespaces: Form<ReadonlyArray<string>> = (text) => {
+  const names = text === "" ? [] : text.split(",")
+  return names.every((name) => Result.isSuccess(namespace(name)))
+    ? Result.succeed(names)
+    : Result.fail("names of namespaces, separated by commas, such as team-a,team-b")
+}
 
 const digest = "sha256:[0-9a-f]{64}"
 
@@ -100,17 +120,18 @@ export const address: Form<string> = (text) => {
 }
 
 /**
- * The levels of the reference's flag (controller-runtime's `--zap-log-level`, whatever their case), and `warn`, as the
- * logger knows them.
+ * The levels of controller-runtime's `--zap-log-level`, whatever their case, and `warn`, as the logger knows them.
  */
 const levels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error", panic: "Fatal" } as const
 const isLevel = (text: string): text is keyof typeof levels => Object.hasOwn(levels, text)
 
-export const logLevel: Form<(typeof levels)[keyof typeof levels]> = (text) => {
+export const logLevel: Form<(typeof levels)[keyof typeof levels] | "Trace"> = (text) => {
   const level = text.toLowerCase()
   if (isLevel(level)) return Result.succeed(levels[level])
-  const known = "debug, info, warn, error or panic"
+  // zap's verbosity: 1 is debug, and more than that still more.
+  if (/^[0-9]+$/u.test(text) && Number(text) > 0)
+    return Result.succeed(Number(text) === 1 ? "Debug" : "Trace")
   return Result.fail(
-    /^[0-9]+$/u.test(text) ? `${known}; numbers are not supported, debug shows everything` : known,
+    "debug, info, warn, error or panic, or a whole number of at least 1, of which 1 is debug",
   )
 }

@@ -1,11 +1,11 @@
-// /healthz: the process runs. /readyz: the definition is new enough, the caches complete and no watch refused.
+// /livez and /healthz: the process runs. /readyz: the definition is new enough, the caches complete and no watch refused.
 // /metrics: Prometheus. Liveness never depends on the API server: an outage there must not restart the operator.
 import { createServer } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Data, Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
-import { PrometheusMetrics } from "effect/observability"
 import type { WatchHealth } from "../Kubernetes/WatchHealth.ts"
+import { scrape } from "../Metrics/Collectors.ts"
 import type { CrdCheck } from "./CrdCheck.ts"
 import { problems, type Ready } from "./Readiness.ts"
 
@@ -42,10 +42,13 @@ const logAddress = (paths: ReadonlyArray<string>) =>
     ),
   )
 
+/** One answer under the name that Kubernetes has today and under the older one. */
+const alive = ["/livez", "/healthz"] as const
+
 const probes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const context = yield* Effect.context<CrdCheck | Ready | WatchHealth>()
-    yield* router.add("GET", "/healthz", HttpServerResponse.text("ok\n"))
+    for (const path of alive) yield* router.add("GET", path, HttpServerResponse.text("ok\n"))
     yield* router.add(
       "GET",
       "/readyz",
@@ -60,13 +63,23 @@ const probes = HttpRouter.use(
 
 export const healthLayer = (address: Address) =>
   HttpRouter.serve(probes, { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.merge(logAddress(["/healthz", "/readyz"])),
-    Layer.provide(HttpMiddleware.layerTracerDisabledForUrls(["/healthz", "/readyz"])),
+    Layer.merge(logAddress([...alive, "/readyz"])),
+    Layer.provide(HttpMiddleware.layerTracerDisabledForUrls([...alive, "/readyz"])),
     Layer.provide(server("--health-address", address)),
   )
 
+const metrics = HttpRouter.use((router) =>
+  router.add(
+    "GET",
+    "/metrics",
+    Effect.map(scrape, (body) =>
+      HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8" }),
+    ),
+  ),
+)
+
 export const metricsLayer = (address: Address) =>
-  HttpRouter.serve(PrometheusMetrics.layerHttp({ path: "/metrics" }), {
+  HttpRouter.serve(metrics, {
     disableLogger: true,
     disableListenLog: true,
   }).pipe(

@@ -1,6 +1,7 @@
 // Helm as a child process, and the state of a release as its record Secrets tell it. This service knows
 // releases, not instances.
 import { Context, Data, type Effect, type Option } from "effect"
+import type { KubeError, KubeManifest } from "../Kubernetes/Kubernetes.ts"
 
 export interface ReleaseRef {
   readonly namespace: string
@@ -26,14 +27,6 @@ export interface ReleaseState {
   readonly lastDeployed: Option.Option<number>
 }
 
-/** An object the stored manifest of a release names. */
-export interface ReleaseObject {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly namespace: Option.Option<string>
-  readonly name: string
-}
-
 export class HelmError extends Data.TaggedError("HelmError")<{
   readonly operation: "read" | "install" | "upgrade" | "rollback" | "uninstall" | "chart"
   /** The first cause in Helm's own words, secrets redacted. */
@@ -46,8 +39,14 @@ export class Helm extends Context.Service<
   {
     /** `None` when there is no record at all. Reads metadata only; runs no process. */
     readonly state: (release: ReleaseRef) => Effect.Effect<Option.Option<ReleaseState>, HelmError>
-    /** The objects of the newest deployed revision's manifest. Reads one Secret. */
-    readonly objects: (release: ReleaseRef) => Effect.Effect<ReadonlyArray<ReleaseObject>, HelmError>
+    /**
+     * The objects of a revision's stored manifest, as they were applied; they may hold secrets. Reads one Secret. Fails
+     * with a `HelmError` when its record is gone or holds no release.
+     */
+    readonly objects: (
+      release: ReleaseRef,
+      revision: number,
+    ) => Effect.Effect<ReadonlyArray<KubeManifest>, HelmError | KubeError>
     /** Installs the operator's vCluster chart with these values. Interruption ends the child gracefully (one SIGTERM). */
     readonly install: (
       release: ReleaseRef,

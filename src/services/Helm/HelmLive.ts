@@ -4,13 +4,16 @@
 import { Duration, Effect, FileSystem, Layer, Option, Schema } from "effect"
 import { ChildProcessSpawner } from "effect/process"
 import { parse } from "yaml"
+import { Disk } from "../Disk/Disk.ts"
 import { Secret } from "../Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../Kubernetes/Kubernetes.ts"
 import { runChild } from "../Process/Child.ts"
 import { childEnvironment } from "../Process/Environment.ts"
+import { Processes } from "../Process/Processes.ts"
+import { logOutput } from "../Process/ToolOutput.ts"
 import { checkChartDigest } from "./ChartDigest.ts"
 import { Helm, HelmError, type ReleaseRef } from "./Helm.ts"
-import { firstCause } from "./HelmMessage.ts"
+import { firstCause, redact } from "./HelmMessage.ts"
 import { recordName, recordSelector, releaseObjects, releaseState } from "./ReleaseRecord.ts"
 
 export interface HelmOptions {
@@ -36,6 +39,16 @@ const history = ["--history-max", "5"]
  */
 const apply = ["--server-side=true", "--force-conflicts"]
 
+/**
+ * JSON that YAML 1.1 reads as the same: to it, some characters are ends of lines that are folded, and others are not
+ * allowed. Escaped they are what they are.
+ */
+const asYaml = (values: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify(values).replaceAll(
+    /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  )
+
 const ChartYaml = Schema.Struct({ name: Schema.String, version: Schema.String })
 
 const readError = (message: string) => new HelmError({ operation: "read", message, exitCode: Option.none() })
@@ -44,6 +57,8 @@ const kubeError = (error: KubeError) => readError(`${error.request}: ${error.mes
 const make = Effect.fn("Helm.make")(function* (options: HelmOptions) {
   const kubernetes = yield* Kubernetes
   const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+  const processes = yield* Processes
+  const disk = yield* Disk
   const fs = yield* FileSystem.FileSystem
   const chart = options.chart.path
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "5 minutes")
@@ -74,12 +89,14 @@ const make = Effect.fn("Helm.make")(function* (options: HelmOptions) {
       ...(input === undefined ? {} : { input }),
     }).pipe(
       Effect.provideService(ChildProcessSpawner.ChildProcessSpawner, spawner),
+      Effect.provideService(Processes, processes),
       Effect.mapError((error) => failure(error.message)),
       Effect.timeoutOrElse({
         duration: timeout,
         orElse: () => Effect.fail(failure(`helm did not end within ${Duration.format(timeout)}`)),
       }),
     )
+    yield* logOutput("helm", `${result.stdout}\n${result.stderr}`, redact)
     if (Option.isNone(result.exitCode)) {
       return yield* failure(`helm was ended by a signal ${firstCause(result.stderr)}`.trimEnd())
     }
@@ -89,7 +106,7 @@ const make = Effect.fn("Helm.make")(function* (options: HelmOptions) {
 
   const checkChart = Option.match(options.chart.digest, {
     onNone: () => Effect.void,
-    onSome: (digest) => checkChartDigest(chart, digest),
+    onSome: (digest) => checkChartDigest(chart, digest).pipe(Effect.provideService(Disk, disk)),
   })
   const shown = yield* Effect.andThen(checkChart, run("chart", ["show", "chart", chart]))
   const { version } = yield* Effect.try((): unknown => parse(shown)).pipe(
@@ -139,11 +156,9 @@ const make = Effect.fn("Helm.make")(function* (options: HelmOptions) {
   return Helm.of({
     chartVersion: version,
     state,
-    objects: Effect.fn("Helm.objects")(function* (release) {
-      const name = recordName(release, yield* lastDeployed(release))
-      const record = yield* kubernetes
-        .get(Secret, { namespace: release.namespace, name })
-        .pipe(Effect.mapError(kubeError))
+    objects: Effect.fn("Helm.objects")(function* (release, revision) {
+      const name = recordName(release, revision)
+      const record = yield* kubernetes.get(Secret, { namespace: release.namespace, name })
       if (Option.isNone(record)) return yield* readError(`Secret ${release.namespace}/${name} is gone`)
       return yield* releaseObjects(record.value).pipe(
         Effect.mapError((why) => readError(`Secret ${release.namespace}/${name} cannot be read: ${why}`)),
@@ -158,7 +173,7 @@ const make = Effect.fn("Helm.make")(function* (options: HelmOptions) {
           ...["upgrade", "--install", release.name, chart, "--namespace", release.namespace],
           ...["--values", "-", ...history, ...apply, "--timeout", goDuration(timeout)],
         ],
-        JSON.stringify(values),
+        asYaml(values),
       )
     }),
     rollback,

@@ -4,8 +4,8 @@
 import { gunzipSync } from "node:zlib"
 import { Effect, Option, Schema } from "effect"
 import { parseAllDocuments, type Tags } from "yaml"
-import type { KubeObject, ObjectMeta } from "../Kubernetes/Kubernetes.ts"
-import type { ReleaseObject, ReleaseRef, ReleaseState, ReleaseStatus } from "./Helm.ts"
+import type { KubeManifest, KubeObject, ObjectMeta } from "../Kubernetes/Kubernetes.ts"
+import type { ReleaseRef, ReleaseState, ReleaseStatus } from "./Helm.ts"
 
 const ReleaseStatusLabel = Schema.Literals([
   "unknown",
@@ -58,11 +58,21 @@ const RecordSecret = Schema.Struct({ data: Schema.Struct({ release: Schema.Strin
 const StoredReleaseJson = Schema.fromJsonString(
   Schema.Struct({ manifest: Schema.String, apply_method: Schema.optionalKey(Schema.String) }),
 )
-const Manifest = Schema.Struct({
-  apiVersion: Schema.String,
-  kind: Schema.String,
-  metadata: Schema.Struct({ name: Schema.String, namespace: Schema.optionalKey(Schema.String) }),
-})
+const StringRecord = Schema.Record(Schema.String, Schema.String)
+const Manifest = Schema.StructWithRest(
+  Schema.Struct({
+    apiVersion: Schema.String,
+    kind: Schema.String,
+    metadata: Schema.Struct({
+      name: Schema.String,
+      namespace: Schema.optionalKey(Schema.String),
+      labels: Schema.optionalKey(StringRecord),
+      annotations: Schema.optionalKey(StringRecord),
+    }),
+  }),
+  [Schema.Record(Schema.String, Schema.Unknown)],
+)
+const decodeManifest = Schema.decodeUnknownOption(Manifest)
 const ManifestList = Schema.Struct({ kind: Schema.Literal("List"), items: Schema.Array(Schema.Unknown) })
 const decodeList = Schema.decodeUnknownOption(ManifestList)
 
@@ -125,20 +135,23 @@ export const storedRelease = Effect.fn("Helm.storedRelease")(function* (record: 
   return stored
 })
 
-/** The objects that a record's manifest names. Fails with what is wrong with the record, without its content. */
+/** Helm leaves out what a template left empty; an apply would take it for a value. */
+export const withoutNulls = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => (inner === null ? [] : [[key, withoutNulls(inner)]])),
+  )
+}
+
+/** A document of a manifest as an object to apply; `None` when it is none. */
+export const manifestOf = (document: unknown): Option.Option<KubeManifest> =>
+  decodeManifest(withoutNulls(document))
+
+/** The objects of a record's manifest. Fails with what is wrong with the record, without its content. */
 export const releaseObjects = Effect.fn("Helm.releaseObjects")(function* (record: KubeObject) {
   const { documents } = yield* storedRelease(record)
-  return yield* Effect.forEach(documents, (document) =>
-    Schema.decodeUnknownEffect(Manifest)(document).pipe(
-      Effect.mapBoth({
-        onFailure: () => "its manifest holds something that is not an object",
-        onSuccess: ({ apiVersion, kind, metadata }): ReleaseObject => ({
-          apiVersion,
-          kind,
-          namespace: Option.fromNullishOr(metadata.namespace),
-          name: metadata.name,
-        }),
-      }),
-    ),
+  return yield* Effect.fromOption(Option.all(documents.map(manifestOf))).pipe(
+    Effect.mapError(() => "its manifest holds something that is not an object"),
   )
 })

@@ -3,7 +3,13 @@ import { Effect, Schema } from "effect"
 import { ApiFailure, unreadable } from "./ApiFailure.ts"
 import type { Http, HttpRequest } from "./Http.ts"
 import { resourceName } from "./Kinds.ts"
-import { KubeError, type KubeObject, type KubernetesClient, type ResourceKind } from "./Kubernetes.ts"
+import {
+  KubeError,
+  type KubeManifest,
+  type KubeObject,
+  type KubernetesClient,
+  type ResourceKind,
+} from "./Kubernetes.ts"
 import { listAll, type PageReader } from "./ListAll.ts"
 import { decodeListPage, decodeObject } from "./Objects.ts"
 import { describeRequest } from "./Paths.ts"
@@ -14,9 +20,9 @@ const toKubeError = <A, R>(self: Effect.Effect<A, ApiFailure, R>): Effect.Effect
 
 const describeSpan = (kind: ResourceKind, ref: { readonly namespace?: string; readonly name?: string }) =>
   Effect.annotateCurrentSpan({
-    "k8s.resource": resourceName(kind),
+    "platforminstance.resource": resourceName(kind),
     ...(ref.namespace !== undefined && { "k8s.namespace.name": ref.namespace }),
-    ...(ref.name !== undefined && { "k8s.object.name": ref.name }),
+    ...(ref.name !== undefined && { "platforminstance.object": ref.name }),
   })
 
 /** Reads pages of a list through HTTP. */
@@ -35,7 +41,7 @@ export const pageReader =
  * The API server (1.35, seen) answers an apply to an object with another UID by 422 "metadata.uid: field is
  * immutable", and one to no object at all by 409. Here both are the conflict they are.
  */
-const asUidConflict = (failure: ApiFailure): ApiFailure =>
+export const asUidConflict = (failure: ApiFailure): ApiFailure =>
   failure.error.code === 422 && failure.fields.includes("metadata.uid")
     ? new ApiFailure({
         ...failure,
@@ -60,6 +66,19 @@ export const makeClient = (http: Http): KubernetesClient => {
       ),
     )
   const readPage = pageReader(http)
+  const applying = (dryRun: boolean) =>
+    Effect.fn(
+      dryRun ? "k8s.dryRun" : "k8s.apply",
+      client,
+    )(function* (kind: ResourceKind, manifest: KubeManifest) {
+      yield* describeSpan(kind, manifest.metadata)
+      return yield* one(kind, Requests.applyRequest(kind, manifest, dryRun)).pipe(
+        Effect.mapError(asUidConflict),
+        toKubeError,
+      )
+    })
+  const apply = applying(false)
+  const dryRun = applying(true)
 
   return {
     get: Effect.fn(
@@ -88,16 +107,8 @@ export const makeClient = (http: Http): KubernetesClient => {
       yield* describeSpan(kind, manifest.metadata)
       return yield* toKubeError(one(kind, Requests.createRequest(kind, manifest)))
     }),
-    apply: Effect.fn(
-      "k8s.apply",
-      client,
-    )(function* (kind, manifest, options) {
-      yield* describeSpan(kind, manifest.metadata)
-      return yield* one(kind, Requests.applyRequest(kind, manifest, options?.dryRun === true)).pipe(
-        Effect.mapError(asUidConflict),
-        toKubeError,
-      )
-    }),
+    apply: (kind, manifest, options) =>
+      options?.dryRun === true ? dryRun(kind, manifest) : apply(kind, manifest),
     patch: Effect.fn(
       "k8s.patch",
       client,

@@ -8,6 +8,7 @@ import type { CredentialSource, Credentials } from "./Credentials.ts"
 import { makeDispatcher } from "./Dispatcher.ts"
 import { StatusSchema } from "./Objects.ts"
 import { describeRequest } from "./Paths.ts"
+import { counted } from "./RequestCounts.ts"
 
 export interface HttpRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE"
@@ -59,19 +60,30 @@ const readText = (request: string, answer: Answer): Effect.Effect<string, ApiFai
     catch: (cause) => transportFailure(request, reasonOf(cause)),
   })
 
-const refusal = Effect.fnUntraced(function* (request: HttpRequest, answer: Answer) {
-  const described = describeRequest(request.method, request.path)
-  const text = yield* readText(described, answer)
-  const plain = String(answer.headers["content-type"] ?? "").startsWith("text/plain")
-  return refused({
-    request: described,
-    code: answer.statusCode,
-    status: Option.getOrElse(decodeStatusText(text), () =>
-      plain && request.secret !== true ? { message: text.trim().slice(0, MAX_TEXT) } : {},
+/** The failure that an answer of 300 and more is. `plain`: it is a text, not an object. */
+export const refusalOf = (
+  request: HttpRequest,
+  answer: {
+    readonly code: number
+    readonly text: string
+    readonly plain: boolean
+    readonly retryAfter: Option.Option<Duration.Duration>
+  },
+): ApiFailure =>
+  refused({
+    request: describeRequest(request.method, request.path),
+    code: answer.code,
+    status: Option.getOrElse(decodeStatusText(answer.text), () =>
+      answer.plain && request.secret !== true ? { message: answer.text.trim().slice(0, MAX_TEXT) } : {},
     ),
-    retryAfter: retryAfterOf(answer),
+    retryAfter: answer.retryAfter,
     secret: request.secret === true,
   })
+
+const refusal = Effect.fnUntraced(function* (request: HttpRequest, answer: Answer) {
+  const text = yield* readText(describeRequest(request.method, request.path), answer)
+  const plain = String(answer.headers["content-type"] ?? "").startsWith("text/plain")
+  return refusalOf(request, { code: answer.statusCode, text, plain, retryAfter: retryAfterOf(answer) })
 })
 
 const send = (
@@ -97,7 +109,13 @@ const send = (
   })
 
 const currentTraceparent = Effect.map(Effect.option(Effect.currentSpan), (span) =>
-  Option.getOrUndefined(Option.map(span, (it) => HttpTraceContext.toHeaders(it).traceparent)),
+  Option.getOrUndefined(
+    // One that is in no trace has nothing to tell.
+    Option.map(
+      Option.filter(span, ({ sampled }) => sampled),
+      (it) => HttpTraceContext.toHeaders(it).traceparent,
+    ),
+  ),
 )
 
 /**
@@ -112,51 +130,53 @@ const whenBusy = <A, R>(self: Effect.Effect<A, ApiFailure, R>): Effect.Effect<A,
       Effect.andThen(Effect.sleep(Option.getOrElse(failure.retryAfter, () => Duration.zero)), whenBusy(self)),
   )
 
-/** HTTP to the server that the credentials name. Connections close with the scope; `timeout` bounds `json` and `text`. */
-export const makeHttp = Effect.fnUntraced(function* (
-  source: CredentialSource,
+/** An answer of less than 300, still to be read. */
+export interface Opened {
+  /** Of less than 300. */
+  readonly code: number
+  readonly text: Effect.Effect<string, ApiFailure>
+  readonly bytes: Stream.Stream<Uint8Array, ApiFailure>
+}
+
+/** How a request gets to the server: once, as it is. */
+export interface Exchange {
+  /** Which server it is, for counts. */
+  readonly host: () => string
+  readonly attempt: (request: HttpRequest) => Effect.Effect<Opened, ApiFailure, Scope.Scope>
+  /** Reads the credentials again. */
+  readonly renew: Effect.Effect<void, ApiFailure>
+}
+
+/** HTTP over an exchange: with a second try for a rotated token, patience with a busy server, and a timeout. */
+export const httpOver = (
+  { attempt: once, renew, host }: Exchange,
   options: { readonly timeout: Duration.Duration },
-) {
-  const dispatcherFor = yield* makeDispatcher
-
-  const attempt = Effect.fnUntraced(function* (request: HttpRequest) {
-    const credentials = yield* source.current
-    const dispatcher = yield* dispatcherFor(credentials)
-    const traceparent = yield* currentTraceparent
-    const signal = yield* Effect.abortSignal
-    yield* Effect.annotateCurrentSpan({
-      "http.request.method": request.method,
-      "server.address": credentials.server.host,
-    })
-    const answer = yield* Effect.tryPromise({
-      try: () => send(dispatcher, credentials, request, traceparent, signal),
-      catch: (cause) => transportFailure(describeRequest(request.method, request.path), reasonOf(cause)),
-    })
-    yield* Effect.annotateCurrentSpan("http.response.status_code", answer.statusCode)
-    return answer.statusCode < 300 ? answer : yield* Effect.flatMap(refusal(request, answer), Effect.fail)
-  })
-
+): Http => {
+  const attempt = (request: HttpRequest) => once(request).pipe(counted(request.method, host))
   /** A token may have been rotated a moment ago: a 401 is believed the second time. */
-  const open = (request: HttpRequest): Effect.Effect<Answer, ApiFailure, Scope.Scope> =>
+  const open = (request: HttpRequest): Effect.Effect<Opened, ApiFailure, Scope.Scope> =>
     Effect.catchIf(
       attempt(request),
       (failure) => failure.error.code === 401,
-      () => Effect.andThen(source.renew, attempt(request)),
+      () => Effect.andThen(renew, attempt(request)),
     )
 
-  const text = (request: HttpRequest) => {
-    const described = describeRequest(request.method, request.path)
-    return open(request).pipe(
-      Effect.flatMap((answer) => readText(described, answer)),
+  const text = (request: HttpRequest) =>
+    open(request).pipe(
+      Effect.flatMap((answer) => answer.text),
       Effect.scoped,
       whenBusy,
       Effect.timeoutOrElse({
         duration: options.timeout,
         orElse: () =>
-          Effect.fail(transportFailure(described, `no answer within ${Duration.format(options.timeout)}`)),
+          Effect.fail(
+            transportFailure(
+              describeRequest(request.method, request.path),
+              `no answer within ${Duration.format(options.timeout)}`,
+            ),
+          ),
       }),
     )
-  }
 
   return {
     text,
@@ -167,11 +187,43 @@ export const makeHttp = Effect.fnUntraced(function* (
           catch: () => unreadable(describeRequest(request.method, request.path), 200),
         }),
       ),
-    bytes: (request) =>
-      Effect.map(open(request), (answer) =>
-        Stream.fromAsyncIterable<Uint8Array, ApiFailure>(answer.body, (cause) =>
-          transportFailure(describeRequest(request.method, request.path), reasonOf(cause)),
-        ),
+    bytes: (request) => Effect.map(open(request), (answer) => answer.bytes),
+  }
+}
+
+/** HTTP to the server that the credentials name. Connections close with the scope; `timeout` bounds `json` and `text`. */
+export const makeHttp = Effect.fnUntraced(function* (
+  source: CredentialSource,
+  options: { readonly timeout: Duration.Duration; readonly host?: string },
+) {
+  const dispatcherFor = yield* makeDispatcher
+  let host = options.host ?? ""
+
+  const attempt = Effect.fnUntraced(function* (request: HttpRequest) {
+    const described = describeRequest(request.method, request.path)
+    const credentials = yield* source.current
+    host = options.host ?? credentials.server.host
+    const dispatcher = yield* dispatcherFor(credentials)
+    const traceparent = yield* currentTraceparent
+    const signal = yield* Effect.abortSignal
+    yield* Effect.annotateCurrentSpan({
+      "http.request.method": request.method,
+      "server.address": credentials.server.host,
+    })
+    const answer = yield* Effect.tryPromise({
+      try: () => send(dispatcher, credentials, request, traceparent, signal),
+      catch: (cause) => transportFailure(described, reasonOf(cause)),
+    })
+    yield* Effect.annotateCurrentSpan("http.response.status_code", answer.statusCode)
+    if (answer.statusCode >= 300) return yield* Effect.flatMap(refusal(request, answer), Effect.fail)
+    return {
+      code: answer.statusCode,
+      text: readText(described, answer),
+      bytes: Stream.fromAsyncIterable<Uint8Array, ApiFailure>(answer.body, (cause) =>
+        transportFailure(described, reasonOf(cause)),
       ),
-  } satisfies Http
+    } satisfies Opened
+  })
+
+  return httpOver({ attempt, renew: source.renew, host: () => host }, options)
 })

@@ -40,6 +40,10 @@ export const ClusterRoleBinding = clusterScoped(RBAC, "v1", "clusterrolebindings
 /** The newer of the two Event APIs; both show the same objects. */
 export const Event = namespaced("events.k8s.io", "v1", "events", "Event")
 
+/** The older of the two, whose fields an Event can be selected by. */
+export const CoreEvent = namespaced("", "v1", "events", "Event")
+export const EndpointSlice = namespaced("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
+
 export const ValidatingAdmissionPolicy = clusterScoped(
   ADMISSION,
   "v1",

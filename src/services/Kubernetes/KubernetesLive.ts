@@ -8,6 +8,7 @@ import { type Http, makeHttp } from "./Http.ts"
 import { resourceName } from "./Kinds.ts"
 import { type KubeError, Kubernetes, type ResourceKind } from "./Kubernetes.ts"
 import { listWatch } from "./ListWatch.ts"
+import { INSIDE } from "./RequestCounts.ts"
 import { watchRequest } from "./Requests.ts"
 import { makeWatchRegistry, WatchHealth } from "./WatchHealth.ts"
 import type { WatchTransport } from "./WatchOnce.ts"
@@ -38,7 +39,7 @@ export const connect = Effect.fnUntraced(
   function* (kubeconfig: Redacted.Redacted, options?: { readonly timeout?: number }) {
     const source = yield* makeCredentialSource(loadText(kubeconfig))
     const timeout = options?.timeout === undefined ? CONNECT_TIMEOUT : Duration.millis(options.timeout)
-    return makeClient(yield* makeHttp(source, { timeout }))
+    return makeClient(yield* makeHttp(source, { timeout, host: INSIDE }))
   },
   Effect.mapError((failure): KubeError => failure.error),
 )

@@ -22,13 +22,19 @@ export class BrokenLine extends Data.TaggedError("BrokenLine")<{
   readonly sha256: string
 }> {}
 
+/** Most lines come in one piece. */
+const joined = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const [first] = parts
+  return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
+}
+
 /** Lines out of chunks. A character may straddle two chunks, so lines are cut out of bytes and decoded whole. */
 export const makeLineSplitter = () => {
   let rest: Array<Uint8Array> = []
   let size = 0
 
   const take = (part: Uint8Array): void => {
-    rest.push(part)
+    if (part.length > 0) rest.push(part)
     size += part.length
   }
 
@@ -38,7 +44,7 @@ export const makeLineSplitter = () => {
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       take(chunk.subarray(start, end))
       if (size > MAX_LINE) return Result.fail(broken(Buffer.concat(rest)))
-      if (size > 0) lines.push(Buffer.concat(rest))
+      if (size > 0) lines.push(joined(rest))
       rest = []
       size = 0
       start = end + 1
@@ -62,19 +68,18 @@ const decodeEnvelope = Schema.decodeUnknownOption(
   ]),
 )
 
-const parseJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
+const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-const decodeUtf8 = (line: Uint8Array): Option.Option<string> => {
+const parseJson = (line: Uint8Array): Option.Option<unknown> => {
   try {
-    return Option.some(new TextDecoder("utf-8", { fatal: true }).decode(line))
+    return Option.some(JSON.parse(utf8.decode(line)))
   } catch {
     return Option.none()
   }
 }
 
 export const decodeLine = (kind: ResourceKind, line: Uint8Array): Result.Result<WatchLine, BrokenLine> =>
-  decodeUtf8(line).pipe(
-    Option.flatMap(parseJson),
+  parseJson(line).pipe(
     Option.flatMap(decodeEnvelope),
     Option.flatMap((envelope): Option.Option<WatchLine> => {
       switch (envelope.type) {

@@ -1,6 +1,7 @@
 // What the watches are doing, for readiness and metrics. Not for liveness: an API server that is away must not
 // restart the operator.
-import { Context, Effect, Metric, type Scope } from "effect"
+import { Context, Effect, type Scope } from "effect"
+import { increment } from "../Metrics/Metrics.ts"
 
 export type WatchState =
   | "Listing"
@@ -57,10 +58,5 @@ export const makeWatchRegistry: Effect.Effect<WatchRegistry> = Effect.sync(() =>
 })
 
 /** How a watch ended: `closed` (by the server, as agreed), `idle` (fell silent), `gone`, `broken`, `refused`. */
-const watchEnds = Metric.counter("platform_operator_watch_ends_total", {
-  description: "Watch connections that ended, by kind and outcome",
-  incremental: true,
-})
-
 export const countWatchEnd = (resource: string, outcome: string): Effect.Effect<void> =>
-  Metric.update(Metric.withAttributes(watchEnds, { resource, outcome }), 1)
+  increment("platform_operator_watch_ends_total", { resource, outcome })

@@ -59,6 +59,30 @@ export interface Ended {
 const refusedOrGone = (failure: ApiFailure): WatchEnd =>
   failure.expired ? { _tag: "Gone" } : { _tag: "Refused", failure }
 
+/**
+ * How long nothing has been heard. One timer for a whole watch, not one for each chunk: most watches of a quiet cluster
+ * hear nothing but a bookmark a minute. The time that the reader takes for what it has heard does not count.
+ */
+const makeSilence = (limit: Duration.Duration) => {
+  let since: bigint | undefined
+  return {
+    begins: Effect.map(Clock.monotonicTimeNanos, (now) => {
+      since = now
+    }),
+    ends: () => {
+      since = undefined
+    },
+    tooLong: Effect.gen(function* () {
+      let left = limit
+      while (Duration.isPositive(left)) {
+        yield* Effect.sleep(left)
+        const now = yield* Clock.monotonicTimeNanos
+        left = Duration.subtract(limit, Duration.nanos(now - (since ?? now)))
+      }
+    }),
+  }
+}
+
 /** Watches once. Emits before it moves the version on, so that an interrupted watch is repeated, not skipped. */
 export const watchOnce = (watch: WatchOnce): Effect.Effect<Ended> =>
   Effect.scoped(
@@ -117,22 +141,27 @@ export const watchOnce = (watch: WatchOnce): Effect.Effect<Ended> =>
         yield* watch.backoff.succeeded
         yield* watch.report({ state: "Watching" })
         const pull = yield* Stream.toPull(bytes.value)
-        const next = pull.pipe(
-          Effect.timeoutOption(idle),
-          Pull.catchDone(() => Effect.succeed("closed" as const)),
+        const silence = makeSilence(idle)
+        const next = pull.pipe(Pull.catchDone(() => Effect.succeed("closed" as const)))
+        const listen: Effect.Effect<WatchEnd, ApiFailure> = Effect.gen(function* () {
+          while (true) {
+            yield* silence.begins
+            const chunks = yield* next
+            silence.ends()
+            if (chunks === "closed") {
+              const lasted = Duration.nanos((yield* Clock.monotonicTimeNanos) - opened)
+              return { _tag: "Closed", lasted, lively }
+            }
+            for (const chunk of chunks) {
+              const end = yield* read(chunk)
+              if (end !== undefined) return end
+            }
+          }
+        })
+        return yield* Effect.raceFirst(
+          listen,
+          Effect.as(silence.tooLong, { _tag: "Idle" } satisfies WatchEnd),
         )
-        while (true) {
-          const chunks = yield* next
-          if (chunks === "closed") {
-            const lasted = Duration.nanos((yield* Clock.monotonicTimeNanos) - opened)
-            return { _tag: "Closed", lasted, lively }
-          }
-          if (Option.isNone(chunks)) return { _tag: "Idle" }
-          for (const chunk of chunks.value) {
-            const end = yield* read(chunk)
-            if (end !== undefined) return end
-          }
-        }
       })
 
       const end = yield* Effect.catch(follow, (failure) => Effect.succeed(refusedOrGone(failure)))

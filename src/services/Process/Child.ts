@@ -1,8 +1,10 @@
 // One child process from its start to its end: an environment that is written out, an input that is not in argv,
 // both pipes drained while it runs, and an end that is asked for once, awaited, and forced only after a grace.
+import { basename } from "node:path"
 import { Data, type Duration, Effect, Option, type PlatformError, Stream } from "effect"
 import { ChildProcess, ChildProcessSpawner } from "effect/process"
-import { killSession, signalProcess } from "./Session.ts"
+import { Processes } from "./Processes.ts"
+import { killSession } from "./Session.ts"
 
 export class ChildError extends Data.TaggedError("ChildError")<{
   readonly command: string
@@ -45,6 +47,7 @@ export const spawnChild = Effect.fn("Process.spawnChild")(function* (
   options: ChildOptions & { readonly stdin?: ChildProcess.StdinConfig | ChildProcess.CommandInput },
 ) {
   const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+  const processes = yield* Processes
   return yield* Effect.acquireRelease(
     spawner
       .spawn(
@@ -62,7 +65,7 @@ export const spawnChild = Effect.fn("Process.spawnChild")(function* (
     (child) =>
       Effect.gen(function* () {
         if (yield* Effect.orElseSucceed(child.isRunning, () => true)) {
-          yield* options.ask?.(child) ?? signalProcess(child.pid, "SIGTERM")
+          yield* options.ask?.(child) ?? processes.signal(child.pid, "SIGTERM")
           yield* Effect.ignore(child.exitCode).pipe(Effect.timeoutOption(options.grace))
         }
         yield* killSession(child.pid)
@@ -87,15 +90,18 @@ const drain = (pipe: Stream.Stream<Uint8Array, PlatformError.PlatformError>) =>
 export const runChild = Effect.fn("Process.runChild")(function* (
   options: ChildOptions & { readonly input?: string },
 ) {
+  yield* Effect.annotateCurrentSpan("process.executable.name", basename(options.command))
   const child = yield* spawnChild({
     ...options,
     ...(options.input === undefined ? {} : { stdin: Stream.make(options.input).pipe(Stream.encodeText) }),
   })
+  yield* Effect.annotateCurrentSpan("process.pid", Number(child.pid))
   const failed = Effect.mapError(childError(options.command))
   const [stdout, stderr, exitCode] = yield* Effect.all(
     // A signal is the one way in which `exitCode` fails once the child has started.
     [failed(drain(child.stdout)), failed(drain(child.stderr)), Effect.option(child.exitCode)],
     { concurrency: "unbounded" },
   )
+  if (Option.isSome(exitCode)) yield* Effect.annotateCurrentSpan("process.exit.code", Number(exitCode.value))
   return { exitCode: Option.map(exitCode, Number), stdout, stderr } satisfies ChildResult
 }, Effect.scoped)

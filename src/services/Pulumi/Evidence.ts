@@ -2,7 +2,8 @@
 // be alive. A pod's name and a pid prove nothing, because a restarted container has the same name and the
 // same small pids; what proves something is the pod's UID, the incarnation of the operator, and the start
 // time of a process.
-import { Effect, FileSystem, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
+import { Processes } from "../Process/Processes.ts"
 import { processStartTime, sessionProcesses } from "../Process/Session.ts"
 import type { OperationMarker } from "../StateStore/StateStore.ts"
 import { incarnationVariable } from "./Environment.ts"
@@ -45,11 +46,8 @@ const orphaned = (session: number): Verdict => ({ _tag: "Dead", orphans: Option.
 
 /** Whether a process was started by this incarnation of the operator, by the environment it was given. */
 const hasIncarnation = Effect.fnUntraced(function* (pid: number, incarnation: string) {
-  const fs = yield* FileSystem.FileSystem
-  return yield* fs.readFileString(`/proc/${pid}/environ`).pipe(
-    Effect.map((text) => text.split("\0").includes(`${incarnationVariable}=${incarnation}`)),
-    Effect.orElseSucceed(() => false),
-  )
+  const { environment } = yield* Processes
+  return (yield* environment(pid)).includes(`${incarnationVariable}=${incarnation}`)
 })
 
 /** Judges the writer of an `operation.json`. The caller knows that this incarnation runs nothing for the instance. */
@@ -80,7 +78,7 @@ export const judgeMarker = Effect.fn("Evidence.judgeMarker")(function* (
 const startedAt = (startTime: string, bootTimeMillis: number): number =>
   bootTimeMillis + Number(startTime) * 10
 
-/** /proc/stat knows the boot time in whole seconds; a lock is written some time after its process started. */
+/** The boot time is known in whole seconds; a lock is written some time after its process started. */
 const clockSlackMillis = 2_000
 
 /**

@@ -1,6 +1,8 @@
 // Follows a runner's events to its last word. It hangs when nothing is being awaited and nothing was heard of
 // for a while; awaiting a slow resource is no hang.
 import { Clock, type Duration, Effect, Option, Queue } from "effect"
+import { isSpanName } from "../Telemetry/TraceTable.ts"
+import { type Failure, pastSpan } from "../Telemetry/Tracing.ts"
 import type { Outputs, RunnerEvent } from "./Protocol.ts"
 import type { OperationProgress } from "./Pulumi.ts"
 import type { Ended } from "./Runner.ts"
@@ -20,12 +22,40 @@ export interface Followed {
   step: string
   /** URN and operation of what is being awaited. */
   readonly awaited: Map<string, string>
+  /** What the engine has made, changed or removed, for people. */
+  readonly changed: Array<string>
+  /** Helm releases inside that the engine could not make. */
+  readonly unmade: Array<{ readonly namespace: string; readonly name: string }>
+  /** Gets what the engine says, not redacted. */
+  hear: (words: string) => Effect.Effect<void>
 }
 
-export const makeFollowed = (): Followed => ({ step: "start", awaited: new Map() })
+export const makeFollowed = (): Followed => ({
+  step: "start",
+  awaited: new Map(),
+  changed: [],
+  unmade: [],
+  hear: () => Effect.void,
+})
 
 /** The last part of a URN, `<type>::<name>`, for people. */
 const shortName = (urn: string): string => urn.split("::").slice(2).join(" ")
+
+/** What the engine's operations do to an object; of a replacement, its part that makes the new one. */
+const deeds: ReadonlyMap<string, string> = new Map([
+  ["create", "created"],
+  ["update", "updated"],
+  ["create-replacement", "replaced"],
+  ["delete", "deleted"],
+])
+
+/** A deed of the engine in the target, for people: `ConfigMap settings (created)`. A provider is no object of it. */
+export const deedOf = (urn: string, operation: string): Option.Option<string> => {
+  const [type = "", ...name] = urn.split("::").slice(2)
+  const deed = deeds.get(operation)
+  if (deed === undefined || type.includes("pulumi:providers:")) return Option.none()
+  return Option.some(`${type.slice(type.lastIndexOf(":") + 1)} ${name.join("::")} (${deed})`)
+}
 
 /** What is being awaited, at most three of it. Empty when nothing is. */
 export const awaitedNames = (followed: Followed): string => {
@@ -35,7 +65,7 @@ export const awaitedNames = (followed: Followed): string => {
 }
 
 /** The words of a failure: the engine's error messages say it best; the runner's last word repeats all output. */
-const wordsOf = (errors: ReadonlyArray<string>, message: string): string =>
+export const wordsOf = (errors: ReadonlyArray<string>, message: string): string =>
   errors.length > 0 ? errors.join("\n") : message
 
 export const follow = Effect.fn("Pulumi.follow")(function* (
@@ -47,8 +77,10 @@ export const follow = Effect.fn("Pulumi.follow")(function* (
   const errors: Array<string> = []
   let outputs: Outputs | undefined
   let stepBegan = yield* Clock.currentTimeMillis
-  const stepEnded = Effect.gen(function* () {
+  const stepEnded = Effect.fnUntraced(function* (failure?: Failure) {
     const now = yield* Clock.currentTimeMillis
+    const name = `pulumi.${followed.step}`
+    if (isSpanName(name)) yield* pastSpan(name, stepBegan, failure)
     yield* Effect.logDebug("engine step ended").pipe(
       Effect.annotateLogs({ step: followed.step, milliseconds: now - stepBegan }),
     )
@@ -63,7 +95,7 @@ export const follow = Effect.fn("Pulumi.follow")(function* (
     const heard = event.value
     switch (heard.type) {
       case "step":
-        yield* stepEnded
+        yield* stepEnded()
         followed.step = heard.step
         followed.awaited.clear()
         yield* onProgress({ step: heard.step })
@@ -71,9 +103,14 @@ export const follow = Effect.fn("Pulumi.follow")(function* (
       case "resource":
         if (heard.state === "started") followed.awaited.set(heard.urn, heard.operation)
         else followed.awaited.delete(heard.urn)
+        if (heard.release !== undefined) followed.unmade.push(heard.release)
+        if (followed.step === "up" && heard.state === "done")
+          followed.changed.push(...Option.toArray(deedOf(heard.urn, heard.operation)))
+        yield* onProgress({ step: followed.step, moved: true })
         break
       case "diagnostic":
         if (heard.severity === "error") errors.push(heard.message)
+        yield* followed.hear(heard.message)
         break
       case "outputs":
         outputs = heard.outputs
@@ -88,7 +125,10 @@ export const follow = Effect.fn("Pulumi.follow")(function* (
           cancelled: false,
         } satisfies Ending
       case "outcome":
-        yield* stepEnded
+        // Its words are not redacted here: the span of the run has them.
+        yield* stepEnded(
+          heard.outcome === "succeeded" ? undefined : { reason: `engine ${heard.outcome}`, message: "" },
+        )
         return (
           heard.outcome === "succeeded" && outputs !== undefined
             ? { _tag: "Succeeded", outputs, changes: heard.changes }
@@ -105,6 +145,7 @@ export const follow = Effect.fn("Pulumi.follow")(function* (
           onSome: (code) => `the runner ended with exit code ${code}`,
         })
         const words = `${how}\n${heard.words}`
+        yield* followed.hear(words)
         return { _tag: "Failed", step: followed.step, words, cancelled: false } satisfies Ending
       }
     }

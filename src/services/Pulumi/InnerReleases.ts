@@ -28,6 +28,9 @@ export type Repair =
 /** What is to be done about a release by its records: the newest revision decides, whatever the others say. */
 export const repairOf = (history: History, recorded: boolean): Repair => {
   const newest = [...history].sort((a, b) => b.revision - a.revision)[0]
+  // The engine was killed while it made this one, before or after Helm was done. It does not know it, will make it anew,
+  // and Helm refuses a name that is in use, for good.
+  if (newest !== undefined && newest.status !== "uninstalled" && !recorded) return { _tag: "Uninstall" }
   const deployed = history.filter(({ status }) => status === "deployed" || status === "superseded")
   const last = Math.max(...deployed.map(({ revision }) => revision))
   switch (newest?.status) {
@@ -38,9 +41,8 @@ export const repairOf = (history: History, recorded: boolean): Repair => {
     case "uninstalling":
       return { _tag: "Uninstall" }
     case "failed":
-      // The engine upgrades a failed release that it knows; one it does not know has only its name in the way.
-      if (deployed.length > 0) return { _tag: "Rollback", revision: last }
-      return recorded ? { _tag: "Nothing" } : { _tag: "Uninstall" }
+      // The engine upgrades a failed release that it knows.
+      return deployed.length > 0 ? { _tag: "Rollback", revision: last } : { _tag: "Nothing" }
     default:
       return { _tag: "Nothing" }
   }
@@ -57,7 +59,7 @@ const helm = Effect.fnUntraced(function* (
   { workspace, options }: Tools,
   release: InnerRelease,
   args: ReadonlyArray<string>,
-  redact: (text: string) => string = (text) => text,
+  redact: (text: string) => string,
 ) {
   const { exitCode, stderr } = yield* runChild({
     command: options.helmPath,
@@ -82,10 +84,28 @@ const historyOf = (client: KubernetesClient, release: InnerRelease) =>
     })
     .pipe(Effect.map(releaseRevisions))
 
+/** What takes the secrets of these revisions out of Helm's words about them; of one that cannot be read, their shapes. */
+const redactionOf = Effect.fnUntraced(function* (
+  client: KubernetesClient,
+  release: InnerRelease,
+  revisions: ReadonlyArray<number>,
+) {
+  const stored = yield* Effect.forEach(revisions, (revision) =>
+    client.get(Secret, { namespace: release.namespace, name: recordName(release, revision) }).pipe(
+      Effect.flatMap(Effect.fromOption),
+      Effect.flatMap(storedRelease),
+      Effect.map(({ documents }) => documents),
+      Effect.orElseSucceed((): ReadonlyArray<unknown> => []),
+    ),
+  )
+  return redaction(secretValues(stored.flat()))
+})
+
 /** Sets a record right that is in the engine's way; gives a sentence about it. */
 const unblock = Effect.fn("InnerReleases.unblock")(function* (
   release: InnerRelease,
   repair: Exclude<Repair, { readonly _tag: "Nothing" }>,
+  newest: number,
   tools: Tools,
 ) {
   const rollback = repair._tag === "Rollback"
@@ -95,20 +115,18 @@ const unblock = Effect.fn("InnerReleases.unblock")(function* (
     rollback
       ? ["rollback", release.name, String(repair.revision)]
       : ["uninstall", release.name, "--ignore-not-found", "--wait"],
+    yield* redactionOf(tools.client, release, rollback ? [newest, repair.revision] : [newest]),
   )
   const what = rollback ? `rolled back to revision ${repair.revision}` : "uninstalled"
   return `Helm release ${release.name} inside the instance was left half-way and has been ${what}.`
 })
 
-/** How many objects a sentence names: an Event holds 1,024 bytes. */
-const named = 6
+const named = ({ object, how }: Drift): string => `${object} (${how})`
 
-const listed = (drifts: ReadonlyArray<Drift>): string => {
-  const names = drifts.slice(0, named).map(({ object, how }) => `${object} (${how})`)
-  return names.join(", ") + (drifts.length > named ? ` and ${drifts.length - named} more` : "")
-}
+/** What was done about a release: a sentence about a record set right, or the objects put back. */
+export type Done = { readonly notice: string } | { readonly restored: ReadonlyArray<string> }
 
-/** Applies the deployed manifest again where an object of it is missing or edited; says what that has put back. */
+/** Applies the deployed manifest again where an object of it is missing or edited; gives what that has put back. */
 const reapply = Effect.fn("InnerReleases.reapply")(function* (
   release: InnerRelease,
   revision: number,
@@ -119,7 +137,7 @@ const reapply = Effect.fn("InnerReleases.reapply")(function* (
     namespace: release.namespace,
     name: recordName(release, revision),
   })
-  if (Option.isNone(record)) return Option.none<string>()
+  if (Option.isNone(record)) return []
   const { documents, serverSide } = yield* storedRelease(record.value).pipe(
     Effect.mapError(
       (problem) =>
@@ -129,7 +147,7 @@ const reapply = Effect.fn("InnerReleases.reapply")(function* (
     ),
   )
   const drifts = yield* findDrift(client, documents, release.namespace)
-  if (drifts.length === 0) return Option.none<string>()
+  if (drifts.length === 0) return []
   yield* helm(
     tools,
     release,
@@ -141,20 +159,15 @@ const reapply = Effect.fn("InnerReleases.reapply")(function* (
   const remaining = new Set(left.map(({ object }) => object))
   if (left.length > 0) {
     yield* Effect.logWarning("objects of a Helm release inside the instance are edited again").pipe(
-      Effect.annotateLogs({ release: release.name, objects: listed(left) }),
+      Effect.annotateLogs({ release: release.name, objects: left.map(named) }),
     )
   }
-  const restored = drifts.filter(({ object }) => !remaining.has(object))
-  return restored.length === 0
-    ? Option.none<string>()
-    : Option.some(
-        `Helm release ${release.name} inside the instance was applied again, which put back ${listed(restored)}.`,
-      )
+  return drifts.filter(({ object }) => !remaining.has(object))
 })
 
 /**
  * Looks at each of these releases: sets right what stands in the engine's way, and applies the manifest of a
- * deployed one again where an object of it is missing or edited. `tell` hears a sentence about each thing done.
+ * deployed one again where an object of it is missing or edited. `tell` hears of each thing done.
  *
  * `pass`: before the engine an apply that does not succeed is left for the pass after it, because it may need what
  * only the engine puts back (a definition, a webhook's Service). `recover`: whether the operation before was cut off;
@@ -164,7 +177,7 @@ export const restoreReleases = Effect.fn("InnerReleases.restore")(function* (
   releases: ReadonlyArray<InnerRelease>,
   tools: Tools,
   pass: { readonly when: "before engine" | "after engine"; readonly recover: boolean },
-  tell: (sentence: string) => Effect.Effect<void>,
+  tell: (done: Done) => Effect.Effect<void>,
 ) {
   const waits = (error: InnerReleaseError | KubeError) =>
     pass.when === "before engine" && !(error._tag === "KubeError" && error.code === 0)
@@ -172,18 +185,18 @@ export const restoreReleases = Effect.fn("InnerReleases.restore")(function* (
     const history = yield* historyOf(tools.client, release)
     const newest = history[0]
     const repair = repairOf(history, release.recorded)
-    if (repair._tag !== "Nothing" && (pass.recover || newest?.status !== "failed")) {
-      yield* Effect.flatMap(unblock(release, repair, tools), tell)
+    if (newest !== undefined && repair._tag !== "Nothing" && (pass.recover || newest.status !== "failed")) {
+      yield* tell({ notice: yield* unblock(release, repair, newest.revision, tools) })
     } else if (newest?.status === "deployed") {
-      const sentence = yield* reapply(release, newest.revision, tools).pipe(
+      const restored = yield* reapply(release, newest.revision, tools).pipe(
         Effect.catchIf(waits, (error) =>
           Effect.logWarning("Helm release inside the instance cannot be applied again yet").pipe(
             Effect.annotateLogs({ release: release.name, error: error.message }),
-            Effect.as(Option.none<string>()),
+            Effect.as([]),
           ),
         ),
       )
-      if (Option.isSome(sentence)) yield* tell(sentence.value)
+      if (restored.length > 0) yield* tell({ restored: restored.map(named) })
     }
   }
 })

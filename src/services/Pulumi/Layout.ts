@@ -8,6 +8,9 @@ export const projectName = "platform-instance"
 export const stackName = "instance"
 export const platformPackageName = "@di-framework/platform"
 
+/** Pulumi's type of a Helm release. */
+export const releaseType = "kubernetes:helm.sh/v3:Release"
+
 /** Config keys that the operator's wrapper reads, beside those of the package (`wrapper/index.js` repeats them). */
 export const wrapperConfig = {
   /** UID of the target's kube-system namespace; becomes the provider's `clusterIdentifier`. */
@@ -25,5 +28,15 @@ export const locksDirectory = (paths: InstancePaths): string =>
 /** The state, without its extension: `.json`, or `.json.gz` once it was written packed. */
 export const stateFile = (paths: InstancePaths): string =>
   `${paths.backend}/.pulumi/stacks/${projectName}/${stackName}`
-/** What `pulumi stack import` takes: the state as it was before the last repair. */
-export const exportFile = (paths: InstancePaths): string => `${paths.root}/state-before-repair.json`
+/** A checkpoint and an entry of each operation. */
+export const historyDirectory = (paths: InstancePaths): string =>
+  `${paths.backend}/.pulumi/history/${projectName}/${stackName}`
+/** The stack's config and salt. Each operation sets the whole config; the salt is in the state, too. */
+export const settingsFile = (paths: InstancePaths): string => `${paths.project}/Pulumi.${stackName}.yaml`
+/** A state that was cut off, until an operation from what was put in its place has succeeded; then the other. */
+export const damagedStateFile = (paths: InstancePaths): string => `${paths.root}/state-damaged`
+export const recoveredStateFile = (paths: InstancePaths): string => `${paths.root}/state-damaged-recovered`
+/** Exports of the state: what `pulumi stack import` takes. */
+export const exportsDirectory = (paths: InstancePaths): string => `${paths.root}/exports`
+/** The one export that earlier releases have written. */
+export const earlierExportFile = (paths: InstancePaths): string => `${paths.root}/state-before-repair.json`

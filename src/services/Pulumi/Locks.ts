@@ -3,8 +3,10 @@
 // locks too (read in its source).
 import { Data, Effect, FileSystem, Option, Schema } from "effect"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
+import { increment } from "../Metrics/Metrics.ts"
+import { Processes } from "../Process/Processes.ts"
 import { killSession } from "../Process/Session.ts"
-import { StateStore, type StateStoreError } from "../StateStore/StateStore.ts"
+import { type OperationMarker, StateStore, type StateStoreError } from "../StateStore/StateStore.ts"
 import { type Identity, type IsPodAlive, judgeLock, judgeMarker, LockContent } from "./Evidence.ts"
 import { locksDirectory } from "./Layout.ts"
 
@@ -14,17 +16,33 @@ export class HeldError extends Data.TaggedError("HeldError")<{ readonly message:
 export interface Settled {
   /** An operation was cut off: what it began in the target has to be looked at before an `up`. */
   readonly interrupted: boolean
+  /** Its runner had been started: the engine may have made something. */
+  readonly begun: boolean
   /** What was removed, a sentence each. */
   readonly notices: ReadonlyArray<string>
 }
 
 const decodeLock = Schema.decodeUnknownOption(Schema.fromJsonString(LockContent))
 
-/** /proc/stat's `btime`, seconds since the epoch. */
-const bootTimeMillis = Effect.gen(function* () {
+/**
+ * Of a lock that was cut off. Its writer is dead, whoever it was: the CLI writes a lock under another name and renames
+ * it (read in its source, 3.274.1), so that nobody ever sees a part of one under its own name, except after a machine
+ * has lost its power, and its processes with it. Nor does a runner of this operator live: its marker is on the disk
+ * before it starts and goes when nothing of its session is left, and a marker of one that may live is waited for before
+ * any lock is looked at.
+ */
+const holderOfTorn = Effect.fnUntraced(function* (file: string, marker: Option.Option<OperationMarker>) {
   const fs = yield* FileSystem.FileSystem
-  const stat = yield* fs.readFileString("/proc/stat").pipe(Effect.orDie)
-  return Number(/^btime ([0-9]+)$/m.exec(stat)?.[1] ?? 0) * 1000
+  const info = yield* fs.stat(file).pipe(Effect.option)
+  const written = Option.flatMap(info, ({ mtime }) => mtime).pipe(
+    Option.match({ onNone: () => "", onSome: (time) => `, written ${time.toISOString()}` }),
+  )
+  const whose = Option.match(marker, {
+    onNone: () => "its content was lost",
+    onSome: ({ kind, version, startedAt, holder }) =>
+      `its content was lost; pod ${holder.podName}, ${kind} of ${version}, since ${startedAt}`,
+  })
+  return `${whose}${written}`
 })
 
 const held = (holder: string): HeldError =>
@@ -37,9 +55,10 @@ export const settle = Effect.fn("Locks.settle")(function* (
   key: InstanceKey,
   identity: Identity,
   isPodAlive: IsPodAlive,
-): Effect.fn.Return<Settled, HeldError | StateStoreError, FileSystem.FileSystem | StateStore> {
+): Effect.fn.Return<Settled, HeldError | StateStoreError, FileSystem.FileSystem | Processes | StateStore> {
   const fs = yield* FileSystem.FileSystem
   const store = yield* StateStore
+  const processes = yield* Processes
   const directory = locksDirectory(store.paths(key))
   const marker = yield* store.readOperation(key)
   const notices: Array<string> = []
@@ -51,13 +70,16 @@ export const settle = Effect.fn("Locks.settle")(function* (
   }
 
   const names = yield* fs.readDirectory(directory).pipe(Effect.orElseSucceed((): Array<string> => []))
-  const boot = yield* bootTimeMillis
+  const boot = yield* processes.bootTimeMillis
   const dead: Array<{ readonly name: string; readonly holder: string }> = []
   for (const name of names.filter((name) => name.endsWith(".json"))) {
     const content = yield* fs.readFileString(`${directory}/${name}`).pipe(Effect.option)
     if (Option.isNone(content)) continue
     const lock = decodeLock(content.value)
-    if (Option.isNone(lock)) return yield* held(`a lock file nobody can read, ${directory}/${name}`)
+    if (Option.isNone(lock)) {
+      dead.push({ name, holder: yield* holderOfTorn(`${directory}/${name}`, marker) })
+      continue
+    }
     const verdict = yield* judgeLock(lock.value, marker, identity, boot, isPodAlive)
     if (verdict._tag === "Alive") return yield* held(verdict.holder)
     const { hostname, pid, timestamp } = lock.value
@@ -67,6 +89,12 @@ export const settle = Effect.fn("Locks.settle")(function* (
     yield* fs.remove(`${directory}/${name}`, { force: true }).pipe(Effect.orDie)
     yield* fs.remove(`${directory}/${name}.attrs`, { force: true }).pipe(Effect.orDie)
     notices.push(`Removed the lock of a holder that has ended: ${holder}.`)
+    yield* increment("platform_operator_locks_removed_total", {})
+    yield* increment("platforminstance_locks_removed_total", { namespace: key.namespace, name: key.name })
   }
-  return { interrupted: Option.isSome(marker) || dead.length > 0, notices }
+  return {
+    interrupted: Option.isSome(marker) || dead.length > 0,
+    begun: Option.exists(marker, ({ holder }) => holder.pid !== undefined),
+    notices,
+  }
 })

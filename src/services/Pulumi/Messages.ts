@@ -1,20 +1,11 @@
 // What a failure is called: the first sentence says what happened and what to do. The program's own words
 // follow, redacted, with at most 1 KiB of their end.
+import { tailAtWord } from "../../schema/Text.ts"
 
 const tailBytes = 1024
 
 /** The end of a text, at most 1 KiB of UTF-8, cut at a line or a word where one is near. */
-export const tail = (text: string): string => {
-  const trimmed = text.trim()
-  const bytes = Buffer.from(trimmed, "utf8")
-  if (bytes.length <= tailBytes) return trimmed
-  // The ellipsis takes three bytes; a character cut in two decodes to a replacement mark, which is dropped.
-  const cut = bytes
-    .subarray(bytes.length - tailBytes + 3)
-    .toString("utf8")
-    .replace(/^\uFFFD+/, "")
-  return `…${cut.replace(/^\S{0,80}\s/, "")}`
-}
+export const tail = (text: string): string => tailAtWord(text.trim(), tailBytes)
 
 const kinds: ReadonlyArray<readonly [RegExp, string]> = [
   [
@@ -27,7 +18,7 @@ const kinds: ReadonlyArray<readonly [RegExp, string]> = [
   ],
   [
     /unexpected end of JSON input|failed to load checkpoint/i,
-    "The state file is damaged; put back its .bak file or the newest checkpoint of the history",
+    "The state file is damaged; the next try puts back the newest of its copies that can be read",
   ],
   [
     /no space left on device|ENOSPC|disk quota exceeded|EDQUOT/i,
@@ -38,7 +29,8 @@ const kinds: ReadonlyArray<readonly [RegExp, string]> = [
     "A provider plugin is missing; allow the operator to reach the plugin host, or use an image that carries it",
   ],
   [
-    /configured Kubernetes cluster is unreachable|connection refused|TLS handshake timeout|i\/o timeout|no such host|no route to host/i,
+    // In Go's words, and in those of this operator's own client.
+    /configured Kubernetes cluster is unreachable|unreachable cluster|connection refused|TLS handshake timeout|i\/o timeout|no such host|no route to host|\bE(CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|TIMEDOUT|NOTFOUND|AI_AGAIN)\b|no answer within|socket hang up|other side closed/i,
     "The instance's cluster does not answer; look at its vCluster pod and at NetworkPolicies in between",
   ],
   [
@@ -50,23 +42,23 @@ const kinds: ReadonlyArray<readonly [RegExp, string]> = [
     "The instance's cluster refuses an object of the platform; change the policy or the permission named below",
   ],
   [
-    /certificate signed by unknown authority|x509:|Unauthorized/i,
+    /certificate signed by unknown authority|x509:|Unauthorized|certificate has expired|self-signed certificate|unable to verify the first certificate/i,
     "The instance's cluster does not accept the operator's credentials; its kubeconfig may have been rotated",
   ],
   [
-    /timed out waiting|context deadline exceeded|timeout while waiting|resource .* was not (ready|successfully)/i,
+    /timed out waiting|context deadline exceeded|timeout while waiting|resource .* was not ready/i,
     "A resource of the platform did not become ready in time; look at the object named below, in the instance",
   ],
   [
-    /SIGKILL|exit code 137|out of memory|heap limit/i,
+    /SIGKILL|signal: killed|exit (code|status) 137|out of memory|heap limit/i,
     "The operation was killed, probably for lack of memory; raise the operator's memory limit",
   ],
   [
-    /SIGTERM|exit code 143|signal: terminated|signal: interrupt/i,
+    /SIGTERM|exit (code|status) 143|signal: terminated|signal: interrupt/i,
     "The operation was ended from outside; it is tried again",
   ],
   [
-    /Cannot find module|SyntaxError|TypeError|ReferenceError|unhandled exception|Nothing was deleted/i,
+    /Cannot find module|SyntaxError|TypeError|ReferenceError|unhandled (exception|error)|Nothing was deleted/i,
     "The platform's program failed; check spec.version and spec.platform",
   ],
 ]
@@ -74,7 +66,25 @@ const kinds: ReadonlyArray<readonly [RegExp, string]> = [
 /** The first sentence, by what the words say. */
 export const firstSentence = (words: string, step: string, version: string): string =>
   kinds.find(([pattern]) => pattern.test(words))?.[1] ??
-  `The step "${step}" of platform ${version} failed; what it said follows`
+  `The step "${step}" of platform ${version} failed for a reason the operator does not know and is tried again; what it said follows`
+
+/** What a program says of itself when it throws: where, and on which Node. */
+const traces: ReadonlyArray<RegExp> = [
+  // `    at readConfig (/state/config.js:40:11)`
+  /^[ \t]+at .*:\d+:\d+\)?$\n?/gm,
+  // The place, the source line and a mark under it, as Node prints them before an error that nobody caught.
+  /^(?:node:|file:|\/)\S*:\d+\n.*\n\s*\^+\n+/gm,
+  /^Node\.js v\d+.*$\n?/gm,
+]
+
+/** Advice of the CLI's that must not be followed: the one removes live locks, the other what was not reachable for once. */
+const advice: ReadonlyArray<RegExp> = [
+  / or delete the lock file with `?pulumi cancel`?/g,
+  / ?If the cluster (?:was|has been) deleted, [^.]*PULUMI_K8S_DELETE_UNREACHABLE[^.]*\.?/g,
+]
+
+const withoutNoise = (words: string): string =>
+  [...traces, ...advice].reduce((rest, noise) => rest.replace(noise, ""), words)
 
 /** First sentence, then the redacted tail of the words. */
 export const failureMessage = (options: {
@@ -84,7 +94,7 @@ export const failureMessage = (options: {
   readonly redact: (text: string) => string
 }): string => {
   // Redacted before it is cut: a secret cut in two would not be recognised.
-  const words = tail(options.redact(options.words))
+  const words = tail(withoutNoise(options.redact(options.words)))
   const first = firstSentence(options.words, options.step, options.version)
   return words === "" ? `${first}.` : `${first}. ${words}`
 }

@@ -2,7 +2,9 @@
 // never run (the Kubernetes provider's package has one that downloads a plugin).
 import path from "node:path"
 import { Effect, FileSystem, Option } from "effect"
+import { withoutSecrets } from "../../schema/Secrets.ts"
 import { runChild } from "../Process/Child.ts"
+import { logOutput } from "../Process/ToolOutput.ts"
 import { baseEnvironment } from "./Environment.ts"
 import { platformPackageName } from "./Layout.ts"
 import { tail } from "./Messages.ts"
@@ -10,7 +12,7 @@ import type { PulumiOptions } from "./Options.ts"
 import { PulumiError } from "./Pulumi.ts"
 
 /** First sentence by npm's error code; the words themselves follow. */
-const meaning = (words: string, version: string): string => {
+const meaning = (words: string, version: string, isKnown: boolean): string => {
   const code = /\bcode (E[A-Z0-9_]+)/.exec(words)?.[1] ?? /\b(ENOSPC|EDQUOT)\b/.exec(words)?.[1]
   switch (code) {
     case "E404":
@@ -24,6 +26,9 @@ const meaning = (words: string, version: string): string => {
     case "EDQUOT":
       return "The disk is full; make room in the operator's state claim or its temporary folders"
     case "EINTEGRITY":
+      if (isKnown) {
+        return `The registry has another content for ${platformPackageName} ${version}, or for what it needs, than when this version was first fetched; it is not used. A version never changes: publish it under another one, or look at the registry`
+      }
       return "What the registry sent differs from what it promised; clear what is between, a proxy for one"
     case "ENOTFOUND":
     case "ECONNREFUSED":
@@ -52,10 +57,14 @@ const logFile = /^npm error (A complete log of this run can be found in:|Log fil
 /** Credentials that npm may repeat: those in an address. The ones of an npmrc it never prints (it masks them). */
 const withoutCredentials = (words: string): string => words.replaceAll(/\/\/[^/@\s]+@/g, "//[redacted]@")
 
-/** Fills `directory` with package.json, lock file and node_modules. */
+/**
+ * Fills `directory` with package.json, lock file and node_modules. A lock that is there already (`isKnown`) is followed,
+ * and what differs from it is refused.
+ */
 export const npmInstall = Effect.fn("Npm.install")(function* (
   directory: string,
   version: string,
+  isKnown: boolean,
   options: PulumiOptions,
 ) {
   const fs = yield* FileSystem.FileSystem
@@ -106,12 +115,19 @@ export const npmInstall = Effect.fn("Npm.install")(function* (
         Effect.fail(fetchError(version, "npm did not end in time; check the registry and the way to it")),
     }),
   )
-  if (Option.contains(result.exitCode, 0)) return
+  yield* logOutput("npm", `${result.stdout}\n${result.stderr}`, (text) =>
+    withoutSecrets(withoutCredentials(text)),
+  )
+  if (Option.contains(result.exitCode, 0)) {
+    // What was fetched lies in the store; the next version would share little of it.
+    yield* Effect.ignore(fs.remove(`${home}/cache`, { recursive: true, force: true }))
+    return
+  }
   const words = withoutCredentials(`${result.stderr}\n${result.stdout}`).replaceAll(logFile, "")
   return yield* new PulumiError({
     step: "fetch package",
     version,
-    message: `${meaning(words, version)}. ${tail(words)}`,
+    message: `${meaning(words, version, isKnown)}. ${tail(words)}`,
     reason: "Failed",
     final: /\b(ETARGET|E404)\b/.test(words),
   })

@@ -5,14 +5,20 @@
 import path from "node:path"
 import { DateTime, Duration, Effect, FileSystem, Option, Redacted } from "effect"
 import { HttpTraceContext } from "effect/http"
+import { requireRoom } from "../Disk/FreeSpace.ts"
+import { Namespace } from "../Kubernetes/Kinds.ts"
 import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
+import { logOutput } from "../Process/ToolOutput.ts"
 import { type InstancePaths, type OperationMarker, StateStore } from "../StateStore/StateStore.ts"
-import { mendBackend, pruneHistory } from "./Backend.ts"
+import { mendBackend, pruneHistory, syncBackend } from "./Backend.ts"
+import { collectSpans } from "./EngineTraces.ts"
 import { engineEnvironment } from "./Environment.ts"
-import { awaitedNames, type Followed, follow, makeFollowed } from "./Follow.ts"
+import { exportState } from "./Exports.ts"
+import { awaitedNames, type Ending, type Followed, follow, makeFollowed } from "./Follow.ts"
 import { restoreReleases } from "./InnerReleases.ts"
-import { backendUrl, exportFile, projectName, stackName, wrapperConfig } from "./Layout.ts"
+import { backendUrl, projectName, stackName, wrapperConfig } from "./Layout.ts"
 import { settle } from "./Locks.ts"
+import { exceeds } from "./MemoryBudget.ts"
 import { failureMessage, tail } from "./Messages.ts"
 import type { PulumiOptions } from "./Options.ts"
 import type { PluginStore } from "./PluginStore.ts"
@@ -27,6 +33,7 @@ import {
 import { kubeconfigSecrets, redaction } from "./Redact.ts"
 import { startRunner } from "./Runner.ts"
 import { type InnerRelease, readState, type StateSummary } from "./StateFile.ts"
+import { endRecovery, forgetSettings, isRecovering, restoreState } from "./StateRestore.ts"
 import { makeWorkspace, type Workspace } from "./Workspace.ts"
 
 type OnProgress = (progress: OperationProgress) => Effect.Effect<void>
@@ -56,7 +63,6 @@ const runRequest = (
   workspace: Workspace,
   recover: boolean,
 ): RunRequest => {
-  const refresh = request.refresh || recover
   return {
     type: "run",
     projectDirectory: paths.project,
@@ -70,8 +76,7 @@ const runRequest = (
     secretConfig: Object.fromEntries(
       [...request.secretConfig].map(([key, value]) => [key, Redacted.value(value)]),
     ),
-    refresh,
-    ...(refresh ? { exportTo: exportFile(paths) } : {}),
+    refresh: request.refresh || recover,
   }
 }
 
@@ -109,6 +114,8 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     ...[...request.secretConfig.values()].map(Redacted.value),
   ])
 
+  followed.hear = (words) => logOutput("pulumi", words, redact)
+
   yield* begin("check holder")
   const settled = yield* settle(key, options.identity, options.isPodAlive).pipe(
     Effect.catchTags({
@@ -120,6 +127,12 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     discard: true,
   })
 
+  yield* begin("check disk")
+  const low = yield* requireRoom(store.packagesDir, options.minFreeSpace ?? 0).pipe(
+    Effect.mapError(({ message }) => failed(message)),
+  )
+  if (low !== undefined) yield* onProgress({ step: followed.step, low })
+
   yield* begin("check plugin")
   const pluginDirectory = yield* plugins.check(request.package)
 
@@ -128,10 +141,13 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   yield* writeProject(paths, request.package, options.wrapperPath).pipe(Effect.mapError(unwritable))
 
   const written = marker(request, options, DateTime.formatIso(yield* DateTime.now))
+  // Without a marker, everything an operation has written is on the disk.
   yield* Effect.acquireRelease(store.writeOperation(key, written).pipe(Effect.mapError(unwritable)), () =>
-    store
-      .removeOperation(key)
-      .pipe(Effect.catch((error) => Effect.logWarning("operation marker stays behind", error))),
+    Effect.ignore(exportState(paths), { log: true }).pipe(
+      Effect.andThen(syncBackend(paths)),
+      Effect.andThen(store.removeOperation(key)),
+      Effect.catch((error) => Effect.logWarning("operation marker stays behind", error)),
+    ),
   )
   const workspace = yield* makeWorkspace(key, request.kubeconfig, pluginDirectory, options).pipe(
     Effect.mapError(failedBy("No temporary space for the operation; look at the operator's volumes")),
@@ -141,18 +157,34 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     Effect.tap((mended) =>
       mended.length === 0
         ? Effect.void
-        : Effect.logWarning("removed attribute files that were cut off").pipe(
+        : Effect.logWarning("removed files of the backend that were cut off").pipe(
             Effect.annotateLogs({ mended }),
           ),
     ),
     Effect.mapError(unwritable),
   )
-  const currentState = readState(paths).pipe(
-    Effect.mapError(
-      failedBy("The state file is damaged; put back its .bak file or the newest checkpoint of the history"),
-    ),
+
+  yield* begin("check state")
+  const damaged = failedBy(
+    `The state file is damaged and no copy of it can be read; put back the folder ${paths.backend} from a backup of the state directory. Nothing was changed`,
   )
-  const restore = Effect.fnUntraced(
+  const record = yield* store.readRecord(key).pipe(Effect.mapError(unwritable))
+  const putBack = yield* restoreState(paths, {
+    clusterIdentifier: request.clusterIdentifier,
+    installed:
+      request.state === undefined
+        ? Option.exists(record, ({ installed }) => installed !== undefined)
+        : request.state === "expected",
+    begun: settled.begun || request.state === "lost",
+  }).pipe(Effect.mapError(damaged))
+  if (Option.isSome(putBack)) yield* onProgress({ step: followed.step, notice: putBack.value })
+  yield* begin("export state")
+  yield* exportState(paths).pipe(Effect.mapError(unwritable))
+  const recovering = Option.isSome(putBack) || (yield* isRecovering(paths))
+  const interrupted = settled.interrupted || recovering
+  if (interrupted) yield* forgetSettings(paths).pipe(Effect.mapError(unwritable))
+  const currentState = readState(paths).pipe(Effect.mapError(damaged))
+  const restore = Effect.fn("Pulumi.releases")(
     function* (
       releases: ReadonlyArray<InnerRelease>,
       when: "before engine" | "after engine",
@@ -161,8 +193,8 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
       if (releases.length === 0) return
       yield* begin("restore releases")
       const client = yield* kubernetes.connect(request.kubeconfig)
-      yield* restoreReleases(releases, { client, workspace, options }, { when, recover }, (notice) =>
-        onProgress({ step: followed.step, notice }),
+      yield* restoreReleases(releases, { client, workspace, options }, { when, recover }, (done) =>
+        onProgress({ step: followed.step, moved: true, ...done }),
       )
     },
     Effect.scoped,
@@ -170,10 +202,37 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
       failed(failureMessage({ step: followed.step, version, words: error.message, redact })),
     ),
   )
+  /** Whoever refreshes against silence, or against another cluster, drops from the state what is there. */
+  const checkTarget = Effect.fnUntraced(
+    function* () {
+      yield* begin("check target")
+      const client = yield* kubernetes.connect(request.kubeconfig)
+      const system = yield* client.get(Namespace, { name: "kube-system" })
+      return Option.map(system, ({ metadata }) => metadata.uid)
+    },
+    Effect.scoped,
+    Effect.mapError((error) =>
+      failed(failureMessage({ step: followed.step, version, words: error.message, redact })),
+    ),
+    Effect.flatMap((uid) =>
+      Option.contains(uid, request.clusterIdentifier)
+        ? Effect.void
+        : Effect.fail(
+            failed(
+              `The target is another cluster (kube-system ${Option.getOrElse(uid, () => "missing")}) than the one this state is for (${request.clusterIdentifier}); nothing was refreshed or applied`,
+            ),
+          ),
+    ),
+  )
   const engine = Effect.fnUntraced(
     function* (state: Option.Option<StateSummary>, recover: boolean) {
+      if ((request.refresh || recover) && Option.exists(state, ({ inTarget }) => inTarget)) {
+        yield* checkTarget()
+      }
       yield* begin("start engine")
-      const traceparent = HttpTraceContext.toHeaders(yield* Effect.orDie(Effect.currentSpan)).traceparent
+      const span = yield* Effect.orDie(Effect.currentSpan)
+      const traceparent = span.sampled ? HttpTraceContext.toHeaders(span).traceparent : undefined
+      const traces = yield* collectSpans(workspace.home, span, redact)
       const env = engineEnvironment({
         from: process.env,
         home: workspace.home,
@@ -183,7 +242,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
         passphraseFile: path.resolve(options.passphraseFile),
         incarnation: options.identity.incarnation,
         ...(traceparent === undefined ? {} : { traceparent }),
-        ...(options.tracesEndpoint === undefined ? {} : { tracesEndpoint: options.tracesEndpoint }),
+        ...Option.match(traces, { onNone: () => ({}), onSome: (folder) => ({ traces: folder }) }),
       })
       // A stack without a state has nothing that could be refreshed, and nothing to recover.
       const asked = runRequest(request, paths, workspace, recover)
@@ -202,20 +261,63 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
           },
         })
         .pipe(Effect.mapError(unwritable))
-      return yield* follow(runner.events, followed, options.hang ?? "5 minutes", onProgress)
+      yield* Effect.annotateCurrentSpan({
+        "process.executable.name": path.basename(options.nodePath),
+        "process.pid": runner.pid,
+      })
+      const following = follow(runner.events, followed, options.hang ?? "5 minutes", onProgress)
+      return yield* options.operationMemory === undefined
+        ? following
+        : Effect.raceFirst(
+            following,
+            exceeds(runner.pid, options.operationMemory).pipe(
+              Effect.flatMap((message) => Effect.fail(failed(message))),
+            ),
+          )
     },
-    Effect.withSpan("pulumi.engine"),
     Effect.scoped,
+    // Until nothing of it is left.
+    Effect.withSpan("pulumi.engine"),
   )
+
+  /**
+   * A Helm release that the lost state knew, and what was put in its place does not: Helm refuses its name, for good.
+   * It makes way, and the engine makes it anew. Without a loss it may be somebody else's, and stays.
+   */
+  const makeWay = Effect.fnUntraced(function* (first: Ending) {
+    const tried = new Set<string>()
+    let ending = first
+    while (recovering && ending._tag === "Failed" && /cannot re-use a name/i.test(ending.words)) {
+      const inTheWay = followed.unmade.filter(({ namespace, name }) => !tried.has(`${namespace}/${name}`))
+      if (inTheWay.length === 0) break
+      for (const { namespace, name } of inTheWay) tried.add(`${namespace}/${name}`)
+      yield* restore(
+        inTheWay.map((release) => ({ ...release, recorded: false })),
+        "before engine",
+        true,
+      )
+      ending = yield* engine(yield* currentState, true)
+    }
+    return ending
+  })
 
   const whole = Effect.gen(function* () {
     const state = yield* currentState
-    const recover =
-      settled.interrupted || Option.exists(state, ({ pendingOperations }) => pendingOperations > 0)
+    const recover = interrupted || Option.exists(state, ({ pendingOperations }) => pendingOperations > 0)
     const restoring = request.refresh || recover
     // Before the engine, because it waits for pods that wait for what a release has lost.
     if (restoring && Option.isSome(state)) yield* restore(state.value.releases, "before engine", recover)
-    const ending = yield* engine(state, recover)
+    const ending = yield* engine(state, recover).pipe(
+      Effect.flatMap(makeWay),
+      // What was done is done, however the run ends.
+      Effect.ensuring(
+        Effect.suspend(() =>
+          followed.changed.length > 0
+            ? onProgress({ step: followed.step, moved: true, changed: followed.changed })
+            : Effect.void,
+        ),
+      ),
+    )
     // And after it: a release may have needed what the engine has put back, and an owner's garbage is collected slowly.
     if (restoring && ending._tag === "Succeeded") {
       const after = yield* currentState
@@ -231,6 +333,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   )
   switch (ending._tag) {
     case "Succeeded":
+      if (yield* isRecovering(paths)) yield* Effect.ignore(endRecovery(paths), { log: true })
       yield* Effect.ignore(pruneHistory(paths), { log: true })
       return {
         endpoints: ending.outputs.endpoints,
@@ -255,7 +358,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   }
 }, Effect.scoped)
 
-const timeoutMessage = (request: OperationRequest, followed: Followed): string => {
+export const timeoutMessage = (request: OperationRequest, followed: Followed): string => {
   const awaited = awaitedNames(followed)
   const what = awaited === "" ? "" : ` It was waiting for ${awaited}.`
   return `The operation did not end within ${Duration.format(request.timeout)} and was cancelled; look at what it waits for in the instance, or raise --install-timeout.${what}`

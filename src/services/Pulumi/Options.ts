@@ -15,19 +15,28 @@ export interface PulumiOptions {
   readonly npmPath: string
   readonly helmPath: string
   readonly passphraseFile: string
+  /** `--plugin-server`: absent, Pulumi's own. */
+  readonly pluginServer?: string
   /** `--npm-registry`: absent, npm's own default or the one of `npmrc`. */
   readonly registry?: string
   /** `--npmrc`: npm reads credentials from there. */
   readonly npmrc?: string
   /** Folders with provider plugins that are there already, such as the image's; read only. */
   readonly pluginDirectories: ReadonlyArray<string>
+  /** Bytes that stay free on the volume of the state directory: below, nothing is begun. Default: 0. */
+  readonly minFreeSpace?: number
+  /** Bytes of memory that the processes of one operation may have together: above, it is ended. Default: no bound. */
+  readonly operationMemory?: number
   /** Ordinary temporary space: homes of the children, npm's cache. */
   readonly tmpDir: string
   /** Memory-backed temporary space, for kubeconfigs: `/dev/shm`. */
   readonly memoryDir: string
   readonly identity: Identity
   readonly isPodAlive: IsPodAlive
-  /** How long a cancelled run may take to end by itself, before SIGKILL. Default: 30 s. */
+  /**
+   * How long a cancelled run may take to end by itself, before SIGKILL. The engine needs well under a second
+   * (3.274.1, seen), and the loss of a lease leaves 12 s for all. Default: 8 s.
+   */
   readonly grace?: Duration.Input
   /** How long a run may say and await nothing before it counts as hanging. Default: 5 minutes. */
   readonly hang?: Duration.Input
@@ -38,6 +47,4 @@ export interface PulumiOptions {
    * two, and an install follows right after the fetch. Default: 5 minutes.
    */
   readonly verifiedFor?: Duration.Input
-  /** OTLP/gRPC address for the engine's own spans, such as `grpc://127.0.0.1:4317`. */
-  readonly tracesEndpoint?: string
 }

@@ -1,16 +1,14 @@
 // The content of an installed package folder as one digest. A digest that differs means that what would be run
 // is not what was installed.
 import { createHash } from "node:crypto"
-import { chmod, lstat, readdir, readFile, readlink } from "node:fs/promises"
 import { join } from "node:path"
 import { Data, Effect } from "effect"
+import { Disk, type DiskError } from "../Disk/Disk.ts"
 
 export class FolderError extends Data.TaggedError("FolderError")<{ readonly message: string }> {}
 
-const folderError =
-  (root: string) =>
-  (cause: unknown): FolderError =>
-    new FolderError({ message: `${root}: ${cause instanceof Error ? cause.message : String(cause)}` })
+const folderError = (root: string) =>
+  Effect.mapError((error: DiskError) => new FolderError({ message: `${root}: ${error.message}` }))
 
 interface Entry {
   readonly path: string
@@ -18,23 +16,22 @@ interface Entry {
   readonly mark: string
 }
 
-const walk = async (
-  root: string,
-  mark: (path: string) => Promise<string>,
-  at = "",
-): Promise<Array<Entry>> => {
-  const children = await readdir(join(root, at), { withFileTypes: true })
-  const found: Array<Entry> = []
-  for (const child of children) {
-    const path = join(at, child.name)
-    if (child.isDirectory()) {
-      found.push({ path, kind: "directory", mark: "" }, ...(await walk(root, mark, path)))
-    } else if (child.isSymbolicLink()) {
-      found.push({ path, kind: "link", mark: await readlink(join(root, path)) })
-    } else found.push({ path, kind: "file", mark: await mark(path) })
-  }
-  return found
-}
+type Mark = (path: string) => Effect.Effect<string, DiskError>
+
+const walk = (root: string, mark: Mark, at = ""): Effect.Effect<Array<Entry>, DiskError, Disk> =>
+  Effect.gen(function* () {
+    const disk = yield* Disk
+    const found: Array<Entry> = []
+    for (const child of yield* disk.readdir(join(root, at))) {
+      const path = join(at, child.name)
+      if (child.kind === "directory") {
+        found.push({ path, kind: "directory", mark: "" }, ...(yield* walk(root, mark, path)))
+      } else if (child.kind === "link") {
+        found.push({ path, kind: "link", mark: yield* disk.readlink(join(root, path)) })
+      } else found.push({ path, kind: "file", mark: yield* mark(path) })
+    }
+    return found
+  })
 
 const digestOf = (entries: ReadonlyArray<Entry>): string => {
   const hash = createHash("sha256")
@@ -44,48 +41,42 @@ const digestOf = (entries: ReadonlyArray<Entry>): string => {
 }
 
 /** SHA-256 over names, links and contents: reads every byte. Fails with the error of the file system. */
-export const contentDigest = (root: string): Effect.Effect<string, FolderError> =>
-  Effect.tryPromise({
-    try: async () =>
-      digestOf(
-        await walk(root, async (path) =>
-          createHash("sha256")
-            .update(await readFile(join(root, path)))
-            .digest("hex"),
-        ),
-      ),
-    catch: folderError(root),
-  })
+export const contentDigest = Effect.fn("Pulumi.contentDigest")(function* (root: string) {
+  const disk = yield* Disk
+  const content: Mark = (path) =>
+    Effect.map(disk.readFile(join(root, path)), (bytes) => createHash("sha256").update(bytes).digest("hex"))
+  return digestOf(yield* walk(root, content).pipe(folderError(root)))
+})
 
 /** What changes when somebody writes into the folder: sizes, times, inodes. Reads no content. */
-export const fingerprint = (root: string): Effect.Effect<string, FolderError> =>
-  Effect.tryPromise({
-    try: async () =>
-      digestOf(
-        await walk(root, async (path) => {
-          const stat = await lstat(join(root, path))
-          return `${stat.size} ${stat.mtimeMs} ${stat.ctimeMs} ${stat.ino}`
-        }),
-      ),
-    catch: folderError(root),
-  })
+export const fingerprint = Effect.fn("Pulumi.fingerprint")(function* (root: string) {
+  const disk = yield* Disk
+  const times: Mark = (path) =>
+    Effect.map(
+      disk.lstat(join(root, path)),
+      (stat) => `${stat.size} ${stat.mtimeMs} ${stat.ctimeMs} ${stat.ino}`,
+    )
+  return digestOf(yield* walk(root, times).pipe(folderError(root)))
+})
 
-const setModes = async (root: string, writable: boolean): Promise<void> => {
-  const entries = await walk(root, async () => "")
-  const bit = writable ? 0o200 : 0
-  const apply = async (path: string) => {
-    const { mode } = await lstat(path)
-    await chmod(path, (mode & 0o555) | bit)
-  }
-  // Folders must be writable before what is in them can be removed, and read-only only after it.
-  for (const { path, kind } of entries) if (kind !== "link") await apply(join(root, path))
-  await apply(root)
-}
+const setModes = Effect.fnUntraced(
+  function* (root: string, writable: boolean) {
+    const disk = yield* Disk
+    const entries = yield* walk(root, () => Effect.succeed(""))
+    const bit = writable ? 0o200 : 0
+    const apply = Effect.fnUntraced(function* (path: string) {
+      const { mode } = yield* disk.lstat(path)
+      yield* disk.chmod(path, (mode & 0o555) | bit)
+    })
+    // Folders must be writable before what is in them can be removed, and read-only only after it.
+    for (const { path, kind } of entries) if (kind !== "link") yield* apply(join(root, path))
+    yield* apply(root)
+  },
+  (effect, root) => effect.pipe(folderError(root)),
+)
 
 /** Takes every right to write, so that nothing changes an installed package by accident. */
-export const makeReadOnly = (root: string): Effect.Effect<void, FolderError> =>
-  Effect.tryPromise({ try: () => setModes(root, false), catch: folderError(root) })
+export const makeReadOnly = (root: string) => setModes(root, false)
 
 /** Gives it back, before the folder is removed. */
-export const makeWritable = (root: string): Effect.Effect<void, FolderError> =>
-  Effect.tryPromise({ try: () => setModes(root, true), catch: folderError(root) })
+export const makeWritable = (root: string) => setModes(root, true)

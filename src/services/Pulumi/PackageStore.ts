@@ -1,12 +1,18 @@
 // The platform packages, one install a version however many instances there are:
 //
 //   <packages>/<key>/package.json, package-lock.json, node_modules/, store.json
+//   <packages>/<key>.lock.json
+//
+// The lock of the first install stays when the folder goes: a version that comes again comes with the very same
+// content, or npm refuses it.
 //
 // The folder that projects link to must be called `node_modules` itself: Node resolves from the real path of a
 // file, and finds a package's own dependencies by that name only (contracts: seen). A version is installed into
 // a temporary folder, measured, made read-only and renamed: one that is there under its key is whole.
 import { createHash } from "node:crypto"
 import { Effect, FileSystem, Option, Schema } from "effect"
+import { Disk } from "../Disk/Disk.ts"
+import { leavingRoom, requireRoom } from "../Disk/FreeSpace.ts"
 import { runChild } from "../Process/Child.ts"
 import { approvedHostBuilds, decodeReading } from "./ApprovedHostBuilds.ts"
 import { baseEnvironment } from "./Environment.ts"
@@ -14,7 +20,7 @@ import { tail } from "./Messages.ts"
 import { fetchError, npmInstall } from "./Npm.ts"
 import type { PulumiOptions } from "./Options.ts"
 import { contentDigest, fingerprint, makeReadOnly, makeWritable } from "./PackageDigest.ts"
-import type { PlatformPackage } from "./Pulumi.ts"
+import { type PlatformPackage, PulumiError } from "./Pulumi.ts"
 
 /** What is known of an installed package: `store.json`. */
 const StoreRecord = Schema.fromJsonString(
@@ -27,6 +33,12 @@ const StoreRecord = Schema.fromJsonString(
 )
 const encodeRecord = Schema.encodeSync(StoreRecord)
 const decodeRecord = Schema.decodeUnknownOption(StoreRecord)
+
+const lockSuffix = ".lock.json"
+/** One that a crash has cut short is none. */
+const decodeLock = Schema.decodeUnknownOption(
+  Schema.fromJsonString(Schema.Struct({ lockfileVersion: Schema.Finite, packages: Schema.Unknown })),
+)
 
 const temporaryPrefix = ".new-"
 const brokenPrefix = ".broken-"
@@ -104,6 +116,9 @@ export const makePackageStore = Effect.fn("PackageStore.make")(function* (
   const install = Effect.fn("PackageStore.install")(function* (version: string, directory: string) {
     const failed = (error: { readonly message: string }) =>
       fetchError(version, `The package cannot be kept in the state directory. ${tail(error.message)}`)
+    yield* requireRoom(packagesDir, options.minFreeSpace ?? 0).pipe(
+      Effect.mapError(({ message }) => fetchError(version, message)),
+    )
     yield* fs.makeDirectory(packagesDir, { recursive: true }).pipe(Effect.mapError(failed))
     const temporary = yield* Effect.acquireRelease(
       fs
@@ -114,17 +129,80 @@ export const makePackageStore = Effect.fn("PackageStore.make")(function* (
         .pipe(Effect.mapError(failed)),
       remove,
     )
-    yield* npmInstall(temporary, version, options)
+    const lock = `${directory}${lockSuffix}`
+    const known = yield* Effect.option(fs.readFileString(lock))
+    const isKnown = Option.exists(known, (text) => Option.isSome(decodeLock(text)))
+    if (isKnown && Option.isSome(known)) {
+      yield* fs.writeFileString(`${temporary}/package-lock.json`, known.value).pipe(Effect.mapError(failed))
+    }
+    yield* npmInstall(temporary, version, isKnown, options).pipe(
+      leavingRoom(packagesDir, options.minFreeSpace ?? 0),
+      Effect.catchTag("NoRoom", ({ message }) => fetchError(version, message)),
+    )
     const builds = yield* readHostBuilds(temporary, version, options)
     const digest = yield* contentDigest(`${temporary}/node_modules`).pipe(Effect.mapError(failed))
     const record = encodeRecord({ format: 1, version, digest, approvedHostBuilds: builds })
     yield* fs.writeFileString(`${temporary}/store.json`, record).pipe(Effect.mapError(failed))
+    if (!isKnown) yield* keepLock(`${temporary}/package-lock.json`, lock).pipe(Effect.mapError(failed))
     yield* makeReadOnly(temporary).pipe(Effect.mapError(failed))
     yield* fs.rename(temporary, directory).pipe(Effect.mapError(failed))
     // The digest was taken of these very files: they need not be read a second time.
     const mark = yield* fingerprint(`${directory}/node_modules`).pipe(Effect.mapError(failed))
     verified.set(directory, mark)
   }, Effect.scoped)
+
+  /** Durable: a version is known by it for good. */
+  const keepLock = Effect.fnUntraced(function* (from: string, lock: string) {
+    const disk = yield* Disk
+    const temporary = `${lock}.${options.identity.incarnation}.tmp`
+    yield* fs.remove(temporary, { force: true }).pipe(Effect.ignore)
+    yield* disk.writeNew(temporary, yield* disk.readFile(from), 0o600)
+    yield* disk.rename(temporary, lock)
+    yield* disk.syncFolder(packagesDir)
+  })
+
+  /** Fails when what lies there is no longer what was fetched. */
+  const verify = Effect.fn("PackageStore.verify")(function* (platform: PlatformPackage) {
+    const { directory, version } = platform
+    // One that is not of this store is its owner's.
+    if (!directory.startsWith(`${packagesDir}/`)) return
+    const differs = () =>
+      new PulumiError({
+        step: "check package",
+        version,
+        message: `The package of ${version} in ${directory} differs from what was fetched, and is not run; the next try fetches it again`,
+        reason: "Failed",
+      })
+    const mark = yield* fingerprint(`${directory}/node_modules`).pipe(Effect.mapError(differs))
+    if (verified.get(directory) === mark) return
+    const digest = yield* contentDigest(`${directory}/node_modules`).pipe(Effect.mapError(differs))
+    if (digest !== platform.digest) return yield* differs()
+    verified.set(directory, mark)
+  })
+
+  /** Removes what nobody needs. Gives the packages that stay. */
+  const prune = Effect.fn("PackageStore.prune")(function* (isNeeded: (version: string) => boolean) {
+    const names = yield* fs.readDirectory(packagesDir).pipe(Effect.orElseSucceed((): Array<string> => []))
+    const kept: Array<PlatformPackage> = []
+    for (const name of names.filter((each) => !/^\.|\.json$|\.tmp$/.test(each))) {
+      const directory = `${packagesDir}/${name}`
+      const text = yield* fs.readFileString(`${directory}/store.json`).pipe(Effect.option)
+      // A package is put in its place whole: one without a record was cut short by a power cut, and is never used.
+      const record = Option.getOrUndefined(Option.flatMap(text, decodeRecord))
+      if (record !== undefined && isNeeded(record.version)) {
+        kept.push({ ...record, directory })
+        continue
+      }
+      const away = `${packagesDir}/${brokenPrefix}${options.identity.incarnation}-${name}`
+      yield* fs.rename(directory, away).pipe(Effect.ignore)
+      yield* remove(away)
+      verified.delete(directory)
+      yield* Effect.logInfo("removed a package that no instance needs").pipe(
+        Effect.annotateLogs({ package: name }),
+      )
+    }
+    return kept
+  })
 
   /** The package as it stands, when what stands there is what was installed. */
   const stored = Effect.fn("PackageStore.stored")(function* (version: string, directory: string) {
@@ -163,5 +241,5 @@ export const makePackageStore = Effect.fn("PackageStore.make")(function* (
   })
 
   yield* sweep
-  return { fetch }
+  return { fetch, verify, prune }
 })

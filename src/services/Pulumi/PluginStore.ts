@@ -2,6 +2,7 @@
 // A run installs nothing, so that a plugin must be complete before it: in a folder that is there already (the
 // image's), or in the state directory, where each version is downloaded once.
 import { Effect, FileSystem, Option, Schema, Semaphore } from "effect"
+import { leavingRoom, requireRoom } from "../Disk/FreeSpace.ts"
 import { runChild } from "../Process/Child.ts"
 import { baseEnvironment } from "./Environment.ts"
 import { platformPackageName } from "./Layout.ts"
@@ -28,6 +29,8 @@ export const makePluginStore = Effect.fn("PluginStore.make")(function* (
   const oneAtATime = (yield* Semaphore.make(1)).withPermits(1)
   const folders = [...options.pluginDirectories, pluginsDir]
 
+  const server = options.pluginServer === undefined ? [] : ["--server", options.pluginServer]
+
   const failed = (version: string, step: string, message: string) =>
     new PulumiError({ step, version, message, reason: "Failed" })
 
@@ -47,6 +50,18 @@ export const makePluginStore = Effect.fn("PluginStore.make")(function* (
       `The package ${platformPackageName} ${platform.version} brings no @pulumi/kubernetes; use another spec.version`,
     )
   })
+
+  /** Removes every plugin that none of these packages needs, and what an earlier operator has left half-way. */
+  const prune = Effect.fn("PluginStore.prune")(function* (packages: ReadonlyArray<PlatformPackage>) {
+    const needed = yield* Effect.forEach(packages, (platform) => required(platform, "prune plugins"))
+    const kept = new Set(needed.map(pluginName))
+    const names = yield* fs.readDirectory(pluginsDir).pipe(Effect.orElseSucceed((): Array<string> => []))
+    for (const name of names) {
+      if (kept.has(name.replace(/\.(partial|lock)$/, ""))) continue
+      yield* fs.remove(`${pluginsDir}/${name}`, { recursive: true, force: true }).pipe(Effect.ignore)
+      yield* Effect.logInfo("removed a plugin that no instance needs").pipe(Effect.annotateLogs({ name }))
+    }
+  }, oneAtATime)
 
   const has = (path: string) => fs.exists(path).pipe(Effect.orElseSucceed(() => false))
 
@@ -72,9 +87,10 @@ export const makePluginStore = Effect.fn("PluginStore.make")(function* (
     const home = yield* fs
       .makeTempDirectoryScoped({ directory: pluginsDir, prefix: ".new-" })
       .pipe(Effect.mapError((e) => fail(e.message)))
+    yield* requireRoom(pluginsDir, options.minFreeSpace ?? 0).pipe(Effect.mapError((e) => fail(e.message)))
     const result = yield* runChild({
       command: options.pulumiPath,
-      args: ["plugin", "install", "resource", "kubernetes", `v${version}`, "--non-interactive"],
+      args: ["plugin", "install", "resource", "kubernetes", `v${version}`, "--non-interactive", ...server],
       env: {
         ...baseEnvironment(process.env, home),
         PULUMI_HOME: home,
@@ -87,6 +103,8 @@ export const makePluginStore = Effect.fn("PluginStore.make")(function* (
         duration: options.fetchTimeout ?? "10 minutes",
         orElse: () => Effect.fail(fail("The download did not end in time")),
       }),
+      leavingRoom(pluginsDir, options.minFreeSpace ?? 0),
+      Effect.catchTag("NoRoom", (error) => Effect.fail(fail(error.message))),
     )
     if (!Option.contains(result.exitCode, 0)) return yield* fail(result.stderr)
     yield* fs
@@ -95,6 +113,7 @@ export const makePluginStore = Effect.fn("PluginStore.make")(function* (
   }, Effect.scoped)
 
   return {
+    prune,
     /** Downloads the plugin unless it is there. */
     fetch: Effect.fn("PluginStore.fetch")(function* (platform: PlatformPackage) {
       const version = yield* required(platform, "fetch plugin")

@@ -18,8 +18,6 @@ export const RunRequest = Schema.Struct({
   secretConfig: Schema.Record(Schema.String, Schema.String),
   /** Refresh, clearing pending creates, before `up`. */
   refresh: Schema.Boolean,
-  /** Where to export the state to before anything changes it. */
-  exportTo: Schema.optionalKey(Schema.String),
 })
 export type RunRequest = typeof RunRequest.Type
 
@@ -46,6 +44,8 @@ export const RunnerEvent = Schema.Union([
     state: Schema.Literals(["started", "done", "failed"]),
     urn: Schema.String,
     operation: Schema.String,
+    /** Of a Helm release that could not be made: its name in the target. */
+    release: Schema.optionalKey(Schema.Struct({ namespace: Schema.String, name: Schema.String })),
   }),
   Schema.Struct({
     type: Schema.Literal("diagnostic"),

@@ -30,6 +30,11 @@ export interface OperationRequest {
   readonly kubeconfig: Redacted.Redacted
   /** UID of the target's kube-system namespace. */
   readonly clusterIdentifier: string
+  /**
+   * `expected`: something is installed, and nothing begins without its state. `lost`: there may be none, and things in
+   * the target that it knew. Absent: the record says whether one is expected.
+   */
+  readonly state?: "expected" | "lost"
   /** Counted from the moment the engine has its slot. */
   readonly timeout: Duration.Duration
 }
@@ -58,6 +63,14 @@ export interface OperationProgress {
   readonly step: string
   /** Something an administrator should hear of, a sentence: a dead holder's lock was removed, for one. */
   readonly notice?: string
+  /** The volume of the state directory is nearly full, a sentence. */
+  readonly low?: string
+  /** A part of the step was begun or done; without it, and without a notice, it is the step itself that begins. */
+  readonly moved?: boolean
+  /** Objects of Helm releases inside the target that were missing or edited and are set right: `Secret ns/name (missing)`. */
+  readonly restored?: ReadonlyArray<string>
+  /** Objects that the engine has made, changed or removed: `ConfigMap name (created)`. */
+  readonly changed?: ReadonlyArray<string>
 }
 
 export class Pulumi extends Context.Service<
@@ -65,6 +78,8 @@ export class Pulumi extends Context.Service<
   {
     /** Installs the package once a version and shares it; needs no registry when it is there already. */
     readonly fetch: (version: string) => Effect.Effect<PlatformPackage, PulumiError>
+    /** Removes the packages of all other versions, but for those in use, and the plugins that none of the rest needs. */
+    readonly prune: (versions: ReadonlySet<string>) => Effect.Effect<void>
     /**
      * Proves an earlier holder dead, recovers what it left, sets the config, runs [refresh and] `up`, and reads
      * the named outputs. At most one for an instance at any time; the caller holds the slot.

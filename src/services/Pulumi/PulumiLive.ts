@@ -1,15 +1,31 @@
 // The live layer: composition only. Packages are fetched by fibers of the layer, so that an operation that is
 // cut off does not end a fetch that others wait for.
-import { Clock, Context, Deferred, Duration, Effect, Exit, FileSystem, Layer } from "effect"
+import {
+  Clock,
+  Context,
+  Deferred,
+  Duration,
+  Effect,
+  Exit,
+  FileSystem,
+  Layer,
+  Option,
+  Semaphore,
+} from "effect"
 import { ChildProcessSpawner } from "effect/process"
 import { formatKey } from "../../schema/InstanceKey.ts"
+import { Disk } from "../Disk/Disk.ts"
 import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
+import { Processes } from "../Process/Processes.ts"
 import { StateStore } from "../StateStore/StateStore.ts"
 import { runOperation } from "./Operation.ts"
 import type { PulumiOptions } from "./Options.ts"
 import { makePackageStore } from "./PackageStore.ts"
 import { makePluginStore } from "./PluginStore.ts"
 import { type PlatformPackage, Pulumi, PulumiError } from "./Pulumi.ts"
+
+/** For the fetch of another version to end. */
+const patience = "1 minute"
 
 const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
   const store = yield* StateStore
@@ -18,6 +34,8 @@ const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
   const context = Context.make(StateStore, store).pipe(
     Context.add(Kubernetes, yield* Kubernetes),
     Context.add(FileSystem.FileSystem, fs),
+    Context.add(Disk, yield* Disk),
+    Context.add(Processes, yield* Processes),
     Context.add(ChildProcessSpawner.ChildProcessSpawner, yield* ChildProcessSpawner.ChildProcessSpawner),
   )
   yield* fs.makeDirectory(options.tmpDir, { recursive: true }).pipe(Effect.orDie)
@@ -34,7 +52,15 @@ const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
   const verifiedMillis = Duration.toMillis(Duration.fromInputUnsafe(options.verifiedFor ?? "5 minutes"))
   /** What was verified while a target came up is handed on to the install that follows. */
   const recent = new Map<string, { readonly at: number; readonly platform: PlatformPackage }>()
-  const running = new Set<string>()
+  const running = new Map<string, string>()
+  const fetching = yield* Semaphore.make(1)
+  /** One at a time, for the memory's sake; but behind one that stands still nobody waits for long. */
+  const oneFetch = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.acquireUseRelease(
+      Effect.timeoutOption(fetching.take(1), patience),
+      () => effect,
+      (taken) => (Option.isSome(taken) ? fetching.release(1) : Effect.void),
+    )
 
   return Pulumi.of({
     fetch: Effect.fn("Pulumi.fetch")((version: string) =>
@@ -46,7 +72,7 @@ const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
           return Effect.succeed(verified.platform)
         const result = Deferred.makeUnsafe<PlatformPackage, PulumiError>()
         fetches.set(version, result)
-        return fetchOnce(version).pipe(
+        return oneFetch(fetchOnce(version)).pipe(
           Effect.onExit((exit) => {
             fetches.delete(version)
             if (Exit.isSuccess(exit)) recent.set(version, { at: now, platform: exit.value })
@@ -71,18 +97,47 @@ const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
                 reason: "Locked",
               }),
             )
-          : Effect.sync(() => running.add(key)),
+          : Effect.sync(() => running.set(key, request.version)),
       )
+      const verified = packages
+        .verify(request.package)
+        .pipe(Effect.tapError(() => Effect.sync(() => recent.delete(request.version))))
       return Effect.acquireUseRelease(
         take,
-        () => runOperation(request, onProgress, plugins, options).pipe(Effect.provideContext(context)),
+        () =>
+          Effect.andThen(verified, runOperation(request, onProgress, plugins, options)).pipe(
+            Effect.provideContext(context),
+          ),
         () => Effect.sync(() => running.delete(key)),
       )
     },
+    prune: Effect.fn("Pulumi.prune")((needed: ReadonlySet<string>) =>
+      // Nothing is fetched meanwhile: what was just fetched, or runs, is needed by somebody who was not asked.
+      Effect.gen(function* () {
+        const inUse = new Set([...needed, ...fetches.keys(), ...recent.keys(), ...running.values()])
+        const now = yield* Clock.currentTimeMillis
+        for (const [version, { at }] of recent) {
+          if (now - at >= verifiedMillis && !needed.has(version)) {
+            recent.delete(version)
+            inUse.delete(version)
+          }
+        }
+        const kept = yield* packages.prune((version) => inUse.has(version))
+        yield* plugins.prune(kept)
+      }).pipe(
+        oneFetch,
+        Effect.catch((error) =>
+          Effect.logWarning("packages and plugins are not tidied up").pipe(
+            Effect.annotateLogs({ message: error.message }),
+          ),
+        ),
+        Effect.provideContext(context),
+      ),
+    ),
   })
 })
 
 export const PulumiLive = {
-  /** Needs the state directory, `Kubernetes` for its `connect`, the file system and child processes (`NodeServices.layer`). */
+  /** Needs the state directory, `Kubernetes` for its `connect`, and the machine: files, child processes and processes. */
   layer: (options: PulumiOptions) => Layer.effect(Pulumi, make(options)),
 }

@@ -1,8 +1,9 @@
 // Takes secrets out of what a program said, in every form in which one can come by: as it is, inside JSON, in
-// base64, in a URL. What a kubeconfig carries encoded is looked for decoded too.
+// base64, in a URL. What a kubeconfig carries encoded is looked for decoded too. What a program has made itself, and
+// nobody knows here, is taken out by its shape.
 import { parse } from "yaml"
+import { REDACTED, withoutSecrets } from "../../schema/Secrets.ts"
 
-const placeholder = "[redacted]"
 /** Shorter values would blank ordinary words; no generated secret is that short. */
 const shortest = 4
 
@@ -18,7 +19,7 @@ const forms = (secret: string): ReadonlyArray<string> => {
   ]
 }
 
-/** A redaction of the given secrets; each line of one that has several is a secret too. */
+/** A redaction of the given secrets, each line of one that has several too, and of what has the shape of one. */
 export const redaction = (secrets: Iterable<string>): ((text: string) => string) => {
   const all = new Set<string>()
   for (const secret of secrets) {
@@ -28,7 +29,10 @@ export const redaction = (secrets: Iterable<string>): ((text: string) => string)
   }
   // Longest first: a part of a longer secret would leave the rest of it standing.
   const ordered = [...all].sort((a, b) => b.length - a.length)
-  return (text) => ordered.reduce((result, secret) => result.replaceAll(secret, placeholder), text)
+  return (text) => {
+    const known = ordered.reduce((result, secret) => result.replaceAll(secret, REDACTED), text)
+    return withoutSecrets(known)
+  }
 }
 
 const secretKeys = new Set(["token", "password", "client-key-data", "client-certificate-data"])

@@ -2,6 +2,7 @@
 // and never its objects (contracts, seen), so nobody else notices. What an object would become when its manifest is
 // applied, the server says itself, in a dry run: its defaults and its own notation are no differences then.
 import { Effect, Equal, Option, Schema } from "effect"
+import { manifestOf, withoutNulls } from "../Helm/ReleaseRecord.ts"
 import type {
   KubeError,
   KubeManifest,
@@ -17,29 +18,6 @@ export interface Drift {
 }
 
 const StringRecord = Schema.Record(Schema.String, Schema.String)
-const Manifest = Schema.StructWithRest(
-  Schema.Struct({
-    apiVersion: Schema.String,
-    kind: Schema.String,
-    metadata: Schema.Struct({
-      name: Schema.String,
-      namespace: Schema.optionalKey(Schema.String),
-      labels: Schema.optionalKey(StringRecord),
-      annotations: Schema.optionalKey(StringRecord),
-    }),
-  }),
-  [Schema.Record(Schema.String, Schema.Unknown)],
-)
-const decodeManifest = Schema.decodeUnknownOption(Manifest)
-
-/** Helm leaves out what a template left empty; an apply would take it for a value. */
-const withoutNulls = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutNulls)
-  if (typeof value !== "object" || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, inner]) => (inner === null ? [] : [[key, withoutNulls(inner)]])),
-  )
-}
 
 const ApiResources = Schema.fromJsonString(
   Schema.Struct({
@@ -83,7 +61,7 @@ const kindsOf = Effect.fnUntraced(function* (client: KubernetesClient, apiVersio
 })
 
 /** Everything of an object that somebody can have written on purpose. */
-const comparable = ({ status: _, metadata, ...rest }: KubeObject) => {
+export const comparable = ({ status: _, metadata, ...rest }: KubeObject) => {
   const { resourceVersion: _version, generation: _generation, ...written } = metadata
   return { ...rest, metadata: written }
 }
@@ -141,7 +119,7 @@ export const findDrift: (
   namespace: string,
 ) => Effect.Effect<ReadonlyArray<Drift>, KubeError> = Effect.fn("ReleaseDrift.find")(
   function* (client, documents, namespace) {
-    const manifests = documents.flatMap((document) => Option.toArray(decodeManifest(withoutNulls(document))))
+    const manifests = documents.flatMap((document) => Option.toArray(manifestOf(document)))
     const kinds = new Map<string, ReadonlyMap<string, ResourceKind>>()
     for (const { apiVersion } of manifests) {
       if (!kinds.has(apiVersion)) kinds.set(apiVersion, yield* kindsOf(client, apiVersion))

@@ -3,7 +3,7 @@
 import { gunzipSync } from "node:zlib"
 import { Data, Effect, FileSystem, Option, Schema } from "effect"
 import type { InstancePaths } from "../StateStore/StateStore.ts"
-import { stateFile } from "./Layout.ts"
+import { releaseType, stateFile } from "./Layout.ts"
 
 /** A Helm release inside the target. */
 export interface InnerRelease {
@@ -17,6 +17,8 @@ export interface StateSummary {
   readonly resources: number
   readonly pendingOperations: number
   readonly releases: ReadonlyArray<InnerRelease>
+  /** It has objects in the target, which a refresh looks at. */
+  readonly inTarget: boolean
 }
 
 export class StateFileError extends Data.TaggedError("StateFileError")<{ readonly message: string }> {}
@@ -24,30 +26,31 @@ export class StateFileError extends Data.TaggedError("StateFileError")<{ readonl
 const Names = Schema.Struct({
   name: Schema.optionalKey(Schema.Unknown),
   namespace: Schema.optionalKey(Schema.Unknown),
+  /** Of a provider. */
+  clusterIdentifier: Schema.optionalKey(Schema.Unknown),
 })
 const Resource = Schema.Struct({
   type: Schema.String,
   inputs: Schema.optionalKey(Names),
   outputs: Schema.optionalKey(Names),
 })
+/** What a state holds. */
+export const Deployment = Schema.Struct({
+  manifest: Schema.optionalKey(Schema.Struct({ time: Schema.optionalKey(Schema.String) })),
+  resources: Schema.optionalKey(Schema.NullOr(Schema.Array(Resource))),
+  pending_operations: Schema.optionalKey(
+    Schema.NullOr(Schema.Array(Schema.Struct({ resource: Resource, type: Schema.String }))),
+  ),
+})
+export type Deployment = typeof Deployment.Type
 /** Version 3 of the checkpoint format (seen: CLI 3.274.1). A stack that was only created has no `latest`. */
-const Checkpoint = Schema.Struct({
+export const Checkpoint = Schema.Struct({
   checkpoint: Schema.Struct({
-    latest: Schema.optionalKey(
-      Schema.NullOr(
-        Schema.Struct({
-          resources: Schema.optionalKey(Schema.NullOr(Schema.Array(Resource))),
-          pending_operations: Schema.optionalKey(
-            Schema.NullOr(Schema.Array(Schema.Struct({ resource: Resource, type: Schema.String }))),
-          ),
-        }),
-      ),
-    ),
+    stack: Schema.optionalKey(Schema.String),
+    latest: Schema.optionalKey(Schema.NullOr(Deployment)),
   }),
 })
 const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(Checkpoint))
-
-const releaseType = "kubernetes:helm.sh/v3:Release"
 
 const release = (resource: typeof Resource.Type, recorded: boolean): Option.Option<InnerRelease> => {
   if (resource.type !== releaseType) return Option.none()
@@ -58,26 +61,30 @@ const release = (resource: typeof Resource.Type, recorded: boolean): Option.Opti
     : Option.none()
 }
 
-const read = Effect.fn("StateFile.read")(function* (path: string) {
+/** The text of a file of the backend, packed or plain by what it begins with; fails when it is packed and was cut off. */
+export const readPacked = Effect.fn("StateFile.readPacked")(function* (file: string) {
   const fs = yield* FileSystem.FileSystem
-  const missing = Option.none<string>()
-  const packed = yield* fs.readFile(`${path}.json.gz`).pipe(Effect.option)
-  if (Option.isSome(packed)) {
-    return yield* Effect.try({
-      try: () => Option.some(gunzipSync(packed.value).toString("utf8")),
-      catch: (cause) => new StateFileError({ message: `${path}.json.gz: ${String(cause)}` }),
-    })
-  }
-  return yield* fs.readFileString(`${path}.json`).pipe(
-    Effect.asSome,
-    Effect.orElseSucceed(() => missing),
-  )
+  const content = yield* fs.readFile(file).pipe(Effect.option)
+  if (Option.isNone(content)) return Option.none<string>()
+  const bytes = content.value
+  const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b
+  return yield* Effect.try({
+    try: () => Option.some((isPacked ? gunzipSync(bytes) : Buffer.from(bytes)).toString("utf8")),
+    catch: (cause) => new StateFileError({ message: `${file}: ${String(cause)}` }),
+  })
+})
+
+/** The state's own text; `None` when there is none. */
+export const readStateText = Effect.fn("StateFile.read")(function* (paths: InstancePaths) {
+  const path = stateFile(paths)
+  const packed = yield* readPacked(`${path}.json.gz`)
+  return Option.isSome(packed) ? packed : yield* readPacked(`${path}.json`)
 })
 
 /** `None` when the instance has no state yet. */
 export const readState = Effect.fn("StateFile.readState")(function* (paths: InstancePaths) {
   const path = stateFile(paths)
-  const text = yield* read(path)
+  const text = yield* readStateText(paths)
   if (Option.isNone(text)) return Option.none<StateSummary>()
   const { checkpoint } = yield* decode(text.value).pipe(
     // Never the content: a state holds what is worth protecting.
@@ -93,5 +100,6 @@ export const readState = Effect.fn("StateFile.readState")(function* (paths: Inst
     resources: resources.length,
     pendingOperations: pending.length,
     releases: [...recorded, ...begun],
+    inTarget: resources.some(({ type }) => type.startsWith("kubernetes:")),
   })
 })

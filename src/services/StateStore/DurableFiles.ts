@@ -1,21 +1,15 @@
-// Files and folders that survive a crash at any moment, in a tree no symbolic link can lead out of. node's own
-// `fs` and not Effect's FileSystem: this needs lstat, O_NOFOLLOW and the fsync of a folder.
-import { randomBytes } from "node:crypto"
-import { constants } from "node:fs"
-import { lstat, mkdir, open, readdir, rename, rm, rmdir } from "node:fs/promises"
+// Files and folders that survive a crash at any moment, in a tree no symbolic link can lead out of.
 import path from "node:path"
-import { Effect, Option } from "effect"
+import { Effect, Option, Random } from "effect"
+import { Disk, DiskError } from "../Disk/Disk.ts"
 import { StateStoreError } from "./StateStore.ts"
 
 const fileMode = 0o600
 const folderMode = 0o700
 const temporarySuffix = ".tmp"
 
-const codeOf = (cause: unknown): string | undefined =>
-  cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined
-
-const describe = (cause: unknown): string => {
-  switch (codeOf(cause)) {
+const describe = ({ code, message }: DiskError): string => {
+  switch (code) {
     case "ELOOP":
     case "ENOTDIR":
       return "a symbolic link or a file stands where the operator's own folder should be; remove it"
@@ -25,39 +19,46 @@ const describe = (cause: unknown): string => {
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return `the operator may not write here (${codeOf(cause)}); the state directory must belong to its user`
+      return `the operator may not write here (${code}); the state directory must belong to its user`
     default:
-      return cause instanceof Error ? cause.message : String(cause)
+      return message
   }
 }
 
-/** Not interruptible: a promise given up half-way would go on writing behind its caller's back. */
-const attempt = <A>(where: string, run: () => Promise<A>): Effect.Effect<A, StateStoreError> =>
-  Effect.tryPromise({
-    try: run,
-    catch: (cause) => new StateStoreError({ path: where, message: `${where}: ${describe(cause)}` }),
-  }).pipe(Effect.uninterruptible)
+/** Not interruptible: what is made of several steps is left in the middle by a crash alone. */
+const attempt = <A, R>(
+  where: string,
+  run: () => Effect.Effect<A, DiskError, R>,
+): Effect.Effect<A, StateStoreError, R> =>
+  run().pipe(
+    Effect.mapError((error) => new StateStoreError({ path: where, message: `${where}: ${describe(error)}` })),
+    Effect.uninterruptible,
+  )
 
-/** An entry of a folder (made, renamed, removed) is on the disk when the folder itself was synced. */
-const syncFolder = async (folder: string): Promise<void> => {
-  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
+/** Succeeds with `value` on an error of these codes. */
+const unless =
+  <B>(codes: ReadonlyArray<string>, value: B) =>
+  <A, R>(effect: Effect.Effect<A, DiskError, R>): Effect.Effect<A | B, DiskError, R> =>
+    Effect.catchIf(
+      effect,
+      (error) => codes.includes(error.code),
+      () => Effect.succeed(value),
+    )
 
-/** True when it is there, as a real folder. A link or a file in its place is an error. */
-const isFolder = async (folder: string): Promise<boolean> => {
-  try {
-    if ((await lstat(folder)).isDirectory()) return true
-  } catch (cause) {
-    if (codeOf(cause) === "ENOENT") return false
-    throw cause
-  }
-  throw Object.assign(new Error("not a folder"), { code: "ENOTDIR" })
-}
+/** What is at this path; undefined when nothing is. A link or a file where a folder should be is an error. */
+const folderStat = Effect.fnUntraced(function* (folder: string) {
+  const disk = yield* Disk
+  const stat = yield* disk.lstat(folder).pipe(unless(["ENOENT"], undefined))
+  if (stat === undefined || stat.kind === "directory") return stat
+  return yield* new DiskError({ path: folder, code: "ENOTDIR", message: "not a folder" })
+})
+
+/** Gives a folder exactly the operator's own permissions, unless `enough` says that it has them. */
+const makeOwn = Effect.fnUntraced(function* (folder: string, enough: (mode: number) => boolean) {
+  const disk = yield* Disk
+  const stat = yield* folderStat(folder)
+  if (stat !== undefined && !enough(stat.mode & 0o777)) yield* disk.chmodFolder(folder, folderMode)
+})
 
 const foldersBetween = (base: string, folder: string): ReadonlyArray<string> => {
   const segments = path.relative(base, folder).split(path.sep)
@@ -65,140 +66,181 @@ const foldersBetween = (base: string, folder: string): ReadonlyArray<string> => 
 }
 
 /** Every folder from below `base` down to `folder` is there, and none is a link. `base` itself may be one. */
-const isFolderBelow = async (base: string, folder: string): Promise<boolean> => {
+const isFolderBelow = Effect.fnUntraced(function* (base: string, folder: string) {
   for (const each of foldersBetween(base, folder)) {
-    if (!(await isFolder(each))) return false
+    if ((yield* folderStat(each)) === undefined) return false
   }
   return true
-}
+})
 
 /** Makes `folder` and its parents below `base`, 0700 each, whatever the umask; existing ones are made so. */
 export const makeFolders = (base: string, folder: string) =>
-  attempt(folder, async () => {
-    for (const each of foldersBetween(base, folder)) {
-      const made = await mkdir(each, { mode: folderMode }).then(
-        () => true,
-        (cause: unknown) => {
-          if (codeOf(cause) === "EEXIST") return false
-          throw cause
-        },
-      )
-      if (!made && !(await isFolder(each))) continue
-      const handle = await open(each, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
-      try {
-        if (((await handle.stat()).mode & 0o777) !== folderMode) await handle.chmod(folderMode)
-      } finally {
-        await handle.close()
+  attempt(
+    folder,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      for (const each of foldersBetween(base, folder)) {
+        const made = yield* disk.mkdir(each, folderMode).pipe(Effect.as(true), unless(["EEXIST"], false))
+        yield* makeOwn(each, (mode) => mode === folderMode)
+        if (made) yield* disk.syncFolder(path.dirname(each))
       }
-      if (made) await syncFolder(path.dirname(each))
-    }
-  })
+    }),
+  )
 
 /** True when the folder is there and not empty. */
 export const hasEntries = (base: string, folder: string) =>
-  attempt(folder, async () => (await isFolderBelow(base, folder)) && (await readdir(folder)).length > 0)
+  attempt(
+    folder,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      return (yield* isFolderBelow(base, folder)) && (yield* disk.readdir(folder)).length > 0
+    }),
+  )
+
+/** The names of the folders in a folder; none when it is not there. */
+export const folderNames = (base: string, folder: string) =>
+  attempt(
+    folder,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      if (!(yield* isFolderBelow(base, folder))) return []
+      const entries = yield* disk.readdir(folder)
+      return entries.flatMap(({ name, kind }) => (kind === "directory" ? [name] : []))
+    }),
+  )
 
 /** The text of a file; `None` when there is none. */
 export const readText = (base: string, file: string) =>
-  attempt(file, async () => {
-    if (!(await isFolderBelow(base, path.dirname(file)))) return Option.none<string>()
-    try {
-      const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW)
-      try {
-        return Option.some(await handle.readFile("utf8"))
-      } finally {
-        await handle.close()
-      }
-    } catch (cause) {
-      if (codeOf(cause) === "ENOENT") return Option.none<string>()
-      throw cause
-    }
-  })
+  attempt(
+    file,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      if (!(yield* isFolderBelow(base, path.dirname(file)))) return Option.none<string>()
+      return yield* disk.readFile(file).pipe(
+        Effect.map((content) => Option.some(new TextDecoder().decode(content))),
+        unless(["ENOENT"], Option.none<string>()),
+      )
+    }),
+  )
+
+/** 48 bits, in hexadecimal. */
+const randomName = Effect.map(Random.nextIntBetween(0, 2 ** 48 - 1), (number) =>
+  number.toString(16).padStart(12, "0"),
+)
 
 /**
  * Replaces a file, 0600: afterwards it has the old text or the new one, never a part of it, whenever the power
  * fails. Its folder must be there.
  */
 export const writeText = (file: string, text: string) =>
-  attempt(file, async () => {
-    const temporary = `${file}.${randomBytes(6).toString("hex")}${temporarySuffix}`
-    try {
-      const handle = await open(
-        temporary,
-        constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
-        fileMode,
+  attempt(
+    file,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      const temporary = `${file}.${yield* randomName}${temporarySuffix}`
+      yield* disk.writeNew(temporary, new TextEncoder().encode(text), fileMode).pipe(
+        Effect.andThen(disk.rename(temporary, file)),
+        Effect.tapError(() => disk.unlink(temporary).pipe(unless(["ENOENT"], undefined))),
       )
-      try {
-        await handle.chmod(fileMode)
-        await handle.writeFile(text, "utf8")
-        await handle.sync()
-      } finally {
-        await handle.close()
-      }
-      await rename(temporary, file)
-    } catch (cause) {
-      await rm(temporary, { force: true })
-      throw cause
-    }
-    await syncFolder(path.dirname(file))
-  })
+      yield* disk.syncFolder(path.dirname(file))
+    }),
+  )
 
 /** Removes a file; succeeds when there is none. A link is removed, not followed. */
 export const removeFile = (base: string, file: string) =>
-  attempt(file, async () => {
-    if (!(await isFolderBelow(base, path.dirname(file)))) return
-    await rm(file, { force: true })
-    await syncFolder(path.dirname(file))
-  })
+  attempt(
+    file,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      if (!(yield* isFolderBelow(base, path.dirname(file)))) return
+      yield* disk.unlink(file).pipe(unless(["ENOENT"], undefined))
+      yield* disk.syncFolder(path.dirname(file))
+    }),
+  )
 
 /** Removes what a write left behind that a crash cut short. */
 export const removeTemporaries = (folder: string) =>
-  attempt(folder, async () => {
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
-      if (entry.isFile() && entry.name.endsWith(temporarySuffix)) await rm(path.join(folder, entry.name))
-    }
-  })
+  attempt(
+    folder,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      for (const { kind, name } of yield* disk.readdir(folder)) {
+        if (kind === "file" && name.endsWith(temporarySuffix)) yield* disk.unlink(path.join(folder, name))
+      }
+    }),
+  )
 
 /** Moves a folder aside in one step, so that what is removed next is never seen in half. */
 export const moveAside = (base: string, folder: string, aside: string) =>
-  attempt(folder, async () => {
-    if (!(await isFolderBelow(base, folder))) return
-    await rename(folder, aside)
-    await syncFolder(path.dirname(folder))
-  })
+  attempt(
+    folder,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      if (!(yield* isFolderBelow(base, folder))) return
+      yield* disk.rename(folder, aside)
+      yield* disk.syncFolder(path.dirname(folder))
+    }),
+  )
+
+/** What was made or moved in this folder is on the disk afterwards. */
+export const syncFolder = (base: string, folder: string) =>
+  attempt(
+    folder,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      if (yield* isFolderBelow(base, folder)) yield* disk.syncFolder(folder)
+    }),
+  )
+
+/** The folders in a folder by their last change, oldest first. */
+export const oldestFirst = (base: string, folder: string) =>
+  attempt(
+    folder,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      if (!(yield* isFolderBelow(base, folder))) return []
+      const found: Array<{ readonly path: string; readonly mtimeMs: number }> = []
+      for (const { name } of yield* disk.readdir(folder)) {
+        const each = path.join(folder, name)
+        found.push({ path: each, mtimeMs: (yield* disk.lstat(each)).mtimeMs })
+      }
+      return found.sort((a, b) => a.mtimeMs - b.mtimeMs).map((each) => each.path)
+    }),
+  )
 
 /** Removes a folder if it is empty, and says nothing if it is not, or not there. */
 export const removeIfEmpty = (base: string, folder: string) =>
-  attempt(folder, async () => {
-    if (!(await isFolderBelow(base, folder))) return
-    try {
-      await rmdir(folder)
-      await syncFolder(path.dirname(folder))
-    } catch (cause) {
-      if (codeOf(cause) !== "ENOTEMPTY" && codeOf(cause) !== "ENOENT") throw cause
-    }
-  })
+  attempt(
+    folder,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      if (!(yield* isFolderBelow(base, folder))) return
+      yield* disk
+        .rmdir(folder)
+        .pipe(
+          Effect.andThen(disk.syncFolder(path.dirname(folder))),
+          unless(["ENOTEMPTY", "ENOENT"], undefined),
+        )
+    }),
+  )
 
 /** Removes a folder and all in it. Links in it are removed, not followed. Succeeds when there is none. */
 export const removeTree = (folder: string) =>
-  attempt(folder, async () => {
-    await makeWritable(folder)
-    await rm(folder, { recursive: true, force: true })
-  })
+  attempt(
+    folder,
+    Effect.fnUntraced(function* () {
+      const disk = yield* Disk
+      yield* makeWritable(folder)
+      yield* disk.removeTree(folder)
+    }),
+  )
 
 /** A folder without its write bit (a package made read-only) keeps its entries even from its owner. */
-const makeWritable = async (folder: string): Promise<void> => {
-  try {
-    const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
-    try {
-      if (((await handle.stat()).mode & folderMode) !== folderMode) await handle.chmod(folderMode)
-    } finally {
-      await handle.close()
+const makeWritable = (folder: string): Effect.Effect<void, DiskError, Disk> =>
+  Effect.gen(function* () {
+    const disk = yield* Disk
+    yield* makeOwn(folder, (mode) => (mode & folderMode) === folderMode)
+    for (const { kind, name } of yield* disk.readdir(folder)) {
+      if (kind === "directory") yield* makeWritable(path.join(folder, name))
     }
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
-      if (entry.isDirectory()) await makeWritable(path.join(folder, entry.name))
-    }
-  } catch (cause) {
-    if (codeOf(cause) !== "ENOENT") throw cause
-  }
-}
+  }).pipe(unless(["ENOENT"], undefined))

@@ -3,16 +3,24 @@
 //
 //   <state-dir>/instances/<namespace>/<name>/instance.json    the record
 //                                           /operation.json   what is running now
+//                                           /history.json     what has been done
 //                                           /project/         the Pulumi project
 //                                           /backend/         its file backend
+//                                           /kept/<cluster>/  backends of clusters it was installed into before
 //   <state-dir>/packages/, plugins/                           shared, keyed by version
 import { Context, Data, type Effect, type Option, Schema } from "effect"
 import { installReasons } from "../../schema/Conditions.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 
+/**
+ * Of record and marker. Raised when an older operator must not touch them: it refuses what is newer. A field that an older one
+ * may drop raises nothing.
+ */
+export const STATE_FORMAT = 1
+
 /** What a successful operation proved, and what a status that was lost must be rebuilt from. */
 export const InstanceRecord = Schema.Struct({
-  format: Schema.Literal(1),
+  format: Schema.Literal(STATE_FORMAT),
   /** The PlatformInstance this was last written for. Another UID with the same key is a successor. */
   uid: Schema.String,
   storageRoot: Schema.optionalKey(
@@ -33,6 +41,10 @@ export const InstanceRecord = Schema.Struct({
       reason: Schema.Literals(installReasons),
       /** RFC 3339: a repair is due one interval after it. */
       finishedAt: Schema.String,
+      /** The share of the repair interval by which the next repair comes early. */
+      repairEarly: Schema.optionalKey(Schema.Finite),
+      /** The gateway's NodePort, where it has one of its own. */
+      httpNodePort: Schema.optionalKey(Schema.Finite),
       /** RFC 3339: when the last periodic repair ended. */
       lastRepair: Schema.optionalKey(Schema.String),
       tenants: Schema.Finite,
@@ -64,12 +76,23 @@ export const InstanceRecord = Schema.Struct({
   ),
   /** The UID of the PlatformInstance whose deletion has begun. */
   deleting: Schema.optionalKey(Schema.String),
+  /** Record and state are older than what the instance has shown: nothing is applied without a refresh, until one succeeds. */
+  behind: Schema.optionalKey(Schema.Literal(true)),
+  /** An install that begins with no state, on purpose; gone with the one that succeeds. */
+  anew: Schema.optionalKey(
+    Schema.Struct({
+      /** The target became another cluster, or somebody has asked for a fresh start. */
+      because: Schema.Literals(["cluster", "asked"]),
+      /** RFC 3339. */
+      since: Schema.String,
+    }),
+  ),
 })
 export type InstanceRecord = typeof InstanceRecord.Type
 
 /** Who runs an operation: enough to prove it dead (design: pod names and small pids come back). */
 export const OperationMarker = Schema.Struct({
-  format: Schema.Literal(1),
+  format: Schema.Literal(STATE_FORMAT),
   kind: Schema.String,
   version: Schema.String,
   generation: Schema.Finite,
@@ -98,6 +121,12 @@ export interface InstancePaths {
   readonly backend: string
 }
 
+/** By the UIDs of their kube-system namespaces. */
+export interface Clusters {
+  readonly from: string
+  readonly to: string
+}
+
 export class StateStore extends Context.Service<
   StateStore,
   {
@@ -113,13 +142,27 @@ export class StateStore extends Context.Service<
       key: InstanceKey,
       marker: OperationMarker,
     ) => Effect.Effect<void, StateStoreError>
+    /** The text as it was written; `None` when there is none. */
+    readonly readHistory: (key: InstanceKey) => Effect.Effect<Option.Option<string>, StateStoreError>
+    readonly writeHistory: (key: InstanceKey, text: string) => Effect.Effect<void, StateStoreError>
     readonly removeOperation: (key: InstanceKey) => Effect.Effect<void, StateStoreError>
     /** Makes the project and backend folders. */
     readonly prepare: (key: InstanceKey) => Effect.Effect<InstancePaths, StateStoreError>
-    /** Removes project, backend and operation marker, and keeps the record; succeeds when there is nothing. */
+    /** Puts the state of one cluster aside, and that of another back in its place, if one was kept. */
+    readonly exchangeState: (key: InstanceKey, clusters: Clusters) => Effect.Effect<void, StateStoreError>
+    /** Whether there is a state after such an exchange. */
+    readonly keepsState: (key: InstanceKey, clusters: Clusters) => Effect.Effect<boolean, StateStoreError>
+    /** Removes project, backends and operation marker, and keeps the record; succeeds when there is nothing. */
     readonly dropState: (key: InstanceKey) => Effect.Effect<void, StateStoreError>
     /** Removes everything of the instance; succeeds when there is nothing. */
     readonly drop: (key: InstanceKey) => Effect.Effect<void, StateStoreError>
+    /** Of every instance that has one, retained ones among them. One that cannot be read is left out. */
+    readonly records: Effect.Effect<
+      ReadonlyArray<{ readonly key: InstanceKey; readonly record: InstanceRecord }>,
+      StateStoreError
+    >
+    /** The versions that the records prove as installed; fails when one cannot be read, for it may need any. */
+    readonly installedVersions: Effect.Effect<ReadonlySet<string>, StateStoreError>
     /** Whether there is project or backend state (a record alone does not count). */
     readonly hasState: (key: InstanceKey) => Effect.Effect<boolean, StateStoreError>
   }

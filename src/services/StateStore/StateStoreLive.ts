@@ -1,22 +1,25 @@
-// The state directory on a real disk. Writes are serialised, so that the removal of an instance's folders and
+// The state directory on a disk. Writes are serialised, so that the removal of an instance's folders and
 // the making of another's never meet in the namespace folder they share.
 import { createHash } from "node:crypto"
-import { realpath } from "node:fs/promises"
 import path from "node:path"
 import { Effect, Layer, Option, Schema, Semaphore } from "effect"
 import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
+import { Disk } from "../Disk/Disk.ts"
 import {
+  folderNames,
   hasEntries,
   makeFolders,
   moveAside,
+  oldestFirst,
   readText,
   removeFile,
   removeIfEmpty,
   removeTemporaries,
   removeTree,
+  syncFolder,
   writeText,
 } from "./DurableFiles.ts"
-import { InstanceRecord, OperationMarker, StateStore, StateStoreError } from "./StateStore.ts"
+import { InstanceRecord, OperationMarker, STATE_FORMAT, StateStore, StateStoreError } from "./StateStore.ts"
 
 const RecordText = Schema.fromJsonString(InstanceRecord)
 const MarkerText = Schema.fromJsonString(OperationMarker)
@@ -34,24 +37,60 @@ const wayOut = {
     "when no operation of this instance is running any more, remove the file: the next one starts from what is found",
 }
 
+/** The format of a file that this operator is too old for. */
+const newerFormat = (json: string): Option.Option<number> =>
+  Option.filter(
+    Option.map(decodeFormat(json), ({ format }) => format),
+    (format) => format > STATE_FORMAT,
+  )
+const decodeFormat = Schema.decodeOption(Schema.fromJsonString(Schema.Struct({ format: Schema.Finite })))
+
+/** So many states of clusters that are gone are kept of an instance. */
+const mostKept = 3
+
 /** Live layer over `stateDir`, which must exist and be the operator's own. */
 const layer = (options: { readonly stateDir: string }) => Layer.effect(StateStore, make(options.stateDir))
 
-const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
-  // The state directory may be reached through a link (a mount often is); nothing below it may be one.
-  const base = yield* Effect.tryPromise({
-    try: () => realpath(stateDir),
-    catch: () =>
-      new StateStoreError({
-        path: stateDir,
-        message: `${stateDir}: the state directory is not there; mount its volume, or make the folder`,
-      }),
+/**
+ * An operator that was killed in a removal leaves folders aside, or an empty one of a namespace. The instance they were
+ * of may be gone, so that nobody else would ever look for them. What cannot be removed keeps no operator from starting.
+ */
+const finishRemovals = Effect.fnUntraced(function* (base: string, dropped: string, instances: string) {
+  const disk = yield* Disk
+  const below = (folder: string) =>
+    disk.readdir(folder).pipe(Effect.map((entries) => entries.map(({ name }) => path.join(folder, name))))
+  const remove = Effect.gen(function* () {
+    yield* Effect.forEach(yield* below(dropped), removeTree, { discard: true })
+    yield* Effect.forEach(yield* below(instances), (folder) => removeIfEmpty(base, folder), { discard: true })
   })
+  yield* remove.pipe(
+    Effect.catch((error) =>
+      Effect.logWarning("what a removal left behind stays in the state directory").pipe(
+        Effect.annotateLogs({ path: error.path, message: error.message }),
+      ),
+    ),
+  )
+})
+
+const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
+  const disk = yield* Disk
+  const onDisk = Effect.provideService(Disk, disk)
+  // The state directory may be reached through a link (a mount often is); nothing below it may be one.
+  const base = yield* disk.realpath(stateDir).pipe(
+    Effect.mapError(
+      () =>
+        new StateStoreError({
+          path: stateDir,
+          message: `${stateDir}: the state directory is not there; mount its volume, or make the folder`,
+        }),
+    ),
+  )
   const instances = path.join(base, "instances")
   const dropped = path.join(base, "dropped")
   const packagesDir = path.join(base, "packages")
   const pluginsDir = path.join(base, "plugins")
   yield* Effect.forEach([instances, dropped, packagesDir, pluginsDir], (folder) => makeFolders(base, folder))
+  yield* finishRemovals(base, dropped, instances)
   const oneAtATime = (yield* Semaphore.make(1)).withPermits(1)
 
   const rootOf = (key: InstanceKey) => path.join(instances, key.namespace, key.name)
@@ -62,6 +101,7 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
   })
   const recordOf = (key: InstanceKey) => path.join(rootOf(key), "instance.json")
   const operationOf = (key: InstanceKey) => path.join(rootOf(key), "operation.json")
+  const historyOf = (key: InstanceKey) => path.join(rootOf(key), "history.json")
 
   const checked = (key: InstanceKey) =>
     isKey(key)
@@ -85,7 +125,12 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
               (error) =>
                 new StateStoreError({
                   path: file,
-                  message: `${file} cannot be read (${error.message.replaceAll(/\s+/g, " ")}); ${advice}`,
+                  message: Option.match(newerFormat(json), {
+                    onSome: (format) =>
+                      `${file} has format ${format}, and this operator reads ${STATE_FORMAT}: a newer operator wrote it. Install that one again; nothing was changed`,
+                    onNone: () =>
+                      `${file} cannot be read (${error.message.replaceAll(/\s+/g, " ")}); ${advice}`,
+                  }),
                 }),
             ),
           ),
@@ -115,6 +160,35 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
     yield* removeTree(aside)
   })
 
+  const keptOf = (key: InstanceKey, cluster: string) =>
+    path.join(rootOf(key), "kept", createHash("sha256").update(cluster).digest("hex").slice(0, 16))
+
+  /** A state that is kept is in no backend: of an exchange that a crash cut short the first half is done, or both. */
+  const isExchanged = (key: InstanceKey, from: string) => hasEntries(base, keptOf(key, from))
+
+  const keep = Effect.fnUntraced(function* (key: InstanceKey, cluster: string) {
+    const aside = keptOf(key, cluster)
+    yield* makeFolders(base, path.dirname(aside))
+    yield* removeIfEmpty(base, aside)
+    yield* moveAside(base, pathsOf(key).backend, aside)
+    yield* syncFolder(base, path.dirname(aside))
+    const others = (yield* oldestFirst(base, path.dirname(aside))).filter((folder) => folder !== aside)
+    yield* Effect.forEach(others.slice(0, Math.max(0, others.length + 1 - mostKept)), removeTree, {
+      discard: true,
+    })
+  })
+
+  /** Of every instance that has a folder. */
+  const keys = Effect.gen(function* () {
+    const namespaces = yield* folderNames(base, instances)
+    const found = yield* Effect.forEach(namespaces, (namespace) =>
+      Effect.map(folderNames(base, path.join(instances, namespace)), (names) =>
+        names.map((name): InstanceKey => ({ namespace, name })),
+      ),
+    )
+    return found.flat().filter(isKey)
+  })
+
   return StateStore.of({
     paths: (key) => {
       if (!isKey(key)) throw new Error(`not a namespace and name of Kubernetes: ${formatKey(key)}`)
@@ -125,21 +199,51 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
     readRecord: Effect.fn("StateStore.readRecord")(function* (key) {
       yield* checked(key)
       return yield* read(RecordText, recordOf(key), wayOut.record)
-    }),
-    writeRecord: Effect.fn("StateStore.writeRecord")((key, record) =>
-      write(RecordText, key, recordOf(key), record),
+    }, onDisk),
+    records: Effect.gen(function* () {
+      const records = yield* Effect.forEach(yield* keys, (key) =>
+        read(RecordText, recordOf(key), wayOut.record).pipe(
+          Effect.orElseSucceed(() => Option.none<InstanceRecord>()),
+          Effect.map(Option.map((record) => ({ key, record }))),
+        ),
+      )
+      return records.flatMap(Option.toArray)
+    }).pipe(Effect.withSpan("StateStore.records"), onDisk),
+    installedVersions: Effect.gen(function* () {
+      const records = yield* Effect.forEach(yield* keys, (key) =>
+        read(RecordText, recordOf(key), wayOut.record),
+      )
+      return new Set(records.flatMap(Option.toArray).flatMap(({ installed }) => installed?.version ?? []))
+    }).pipe(Effect.withSpan("StateStore.installedVersions"), onDisk),
+    writeRecord: Effect.fn("StateStore.writeRecord")(
+      (key, record) => write(RecordText, key, recordOf(key), record),
+      onDisk,
     ),
     readOperation: Effect.fn("StateStore.readOperation")(function* (key) {
       yield* checked(key)
       return yield* read(MarkerText, operationOf(key), wayOut.operation)
-    }),
-    writeOperation: Effect.fn("StateStore.writeOperation")((key, marker) =>
-      write(MarkerText, key, operationOf(key), marker),
+    }, onDisk),
+    writeOperation: Effect.fn("StateStore.writeOperation")(
+      (key, marker) => write(MarkerText, key, operationOf(key), marker),
+      onDisk,
+    ),
+    readHistory: Effect.fn("StateStore.readHistory")(function* (key) {
+      yield* checked(key)
+      return yield* readText(base, historyOf(key))
+    }, onDisk),
+    writeHistory: Effect.fn("StateStore.writeHistory")(
+      // Nothing else may be written for half an hour: what a crash has left half written goes with the next history.
+      (key, text) =>
+        Effect.andThen(
+          write(Schema.String, key, historyOf(key), text),
+          oneAtATime(removeTemporaries(rootOf(key))),
+        ),
+      onDisk,
     ),
     removeOperation: Effect.fn("StateStore.removeOperation")(function* (key) {
       yield* checked(key)
       yield* oneAtATime(removeFile(base, operationOf(key)))
-    }),
+    }, onDisk),
     prepare: Effect.fn("StateStore.prepare")(function* (key) {
       yield* checked(key)
       const paths = pathsOf(key)
@@ -151,24 +255,44 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
         }),
       )
       return paths
-    }),
+    }, onDisk),
+    exchangeState: Effect.fn("StateStore.exchangeState")(function* (key, { from, to }) {
+      yield* checked(key)
+      const { backend } = pathsOf(key)
+      yield* oneAtATime(
+        Effect.gen(function* () {
+          if (!(yield* isExchanged(key, from)) && (yield* hasEntries(base, backend))) yield* keep(key, from)
+          const before = keptOf(key, to)
+          if (!(yield* hasEntries(base, before))) return
+          yield* removeIfEmpty(base, backend)
+          yield* moveAside(base, before, backend)
+          yield* syncFolder(base, rootOf(key))
+        }),
+      )
+    }, onDisk),
+    keepsState: Effect.fn("StateStore.keepsState")(function* (key, { from, to }) {
+      yield* checked(key)
+      if (yield* hasEntries(base, keptOf(key, to))) return true
+      return (yield* isExchanged(key, from)) && (yield* hasEntries(base, pathsOf(key).backend))
+    }, onDisk),
     dropState: Effect.fn("StateStore.dropState")(function* (key) {
       yield* checked(key)
       const { backend, project } = pathsOf(key)
+      yield* discard(path.join(rootOf(key), "kept"))
       yield* discard(backend)
       yield* discard(project)
       yield* oneAtATime(removeFile(base, operationOf(key)))
-    }),
+    }, onDisk),
     drop: Effect.fn("StateStore.drop")(function* (key) {
       yield* checked(key)
       yield* discard(rootOf(key))
       yield* oneAtATime(removeIfEmpty(base, path.join(instances, key.namespace)))
-    }),
+    }, onDisk),
     hasState: Effect.fn("StateStore.hasState")(function* (key) {
       yield* checked(key)
       const { backend, project } = pathsOf(key)
       return (yield* hasEntries(base, backend)) || (yield* hasEntries(base, project))
-    }),
+    }, onDisk),
   })
 })
 

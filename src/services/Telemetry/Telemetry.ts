@@ -1,50 +1,46 @@
-// Logs as JSON lines with trace ids, and spans to an OTLP collector when the standard variable
-// OTEL_EXPORTER_OTLP_ENDPOINT names one.
-import * as NodeSdk from "@effect/opentelemetry/NodeSdk"
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"
-import { BatchSpanProcessor } from "@opentelemetry/sdk-trace-base"
-import { Config, Data, Effect, Layer, Logger, type LogLevel, Option, References } from "effect"
-import { withoutCredentials } from "../Flags/Forms.ts"
+// Logs: JSON lines with the ids of the span they were written in, or lines for a person where one looks on.
+import { Layer, Logger, type LogLevel, References } from "effect"
 
-const jsonLogger = Logger.make<unknown, string>((options) => {
-  const span = options.fiber.cache.span
+/** A constant text, and what varies beside it; whatever else was handed over with it is the error. */
+const messageAndError = (message: unknown): { readonly message: unknown; readonly error?: string } => {
+  if (!Array.isArray(message)) return { message }
+  const [text, ...rest] = message
+  if (rest.length === 0) return { message: text }
+  return {
+    message: text,
+    error: rest.map((each) => (typeof each === "string" ? each : JSON.stringify(each))).join(" "),
+  }
+}
+
+/** One line of JSON. */
+export const jsonLogger = Logger.make<unknown, string>((options) => {
+  const { span } = options.fiber.cache
+  const { message: said, annotations, ...line } = Logger.formatStructured.log(options)
+  const { message, error } = messageAndError(said)
   return JSON.stringify({
-    ...Logger.formatStructured.log(options),
-    ...(span !== undefined && { trace_id: span.traceId, span_id: span.spanId }),
+    ...line,
+    message,
+    annotations: error === undefined ? annotations : { ...annotations, error },
+    ...(span?.sampled === true && { trace_id: span.traceId, span_id: span.spanId }),
   })
 })
 
-/** The console takes the lines; spans take them as events. */
-export const logLayer = (level: LogLevel.LogLevel) =>
+export interface Terminal {
+  /** Somebody looks on: no program that collects lines. */
+  readonly isTTY: boolean
+  /** https://no-color.org */
+  readonly noColor: boolean
+}
+
+const ownTerminal = (): Terminal => ({
+  isTTY: process.stdout.isTTY === true,
+  noColor: (process.env.NO_COLOR ?? "") !== "",
+})
+
+export const logLayer = (level: LogLevel.LogLevel, { isTTY, noColor }: Terminal = ownTerminal()) =>
   Layer.merge(
-    Logger.layer([Logger.withConsoleLog(jsonLogger), Logger.tracerLogger]),
+    Logger.layer([
+      isTTY ? Logger.consolePretty({ mode: "tty", colors: !noColor }) : Logger.withConsoleLog(jsonLogger),
+    ]),
     Layer.succeed(References.MinimumLogLevel, level),
-  )
-
-/** The collector's address is none that spans can be sent to. */
-export class EndpointError extends Data.TaggedError("EndpointError")<{ readonly message: string }> {}
-
-const checked = (endpoint: string) =>
-  /^https?:$/u.test(URL.parse(endpoint)?.protocol ?? "")
-    ? Effect.succeed(endpoint)
-    : Effect.fail(
-        new EndpointError({
-          message: `OTEL_EXPORTER_OTLP_ENDPOINT is ${JSON.stringify(withoutCredentials(endpoint))}: expected an http or https URL, such as http://collector:4318`,
-        }),
-      )
-
-/** Nothing is exported, and nothing tried, without an endpoint. */
-export const traceLayer = (serviceVersion: string) =>
-  Layer.unwrap(
-    Effect.gen(function* () {
-      const endpoint = yield* Config.option(Config.String("OTEL_EXPORTER_OTLP_ENDPOINT"))
-      if (Option.isNone(endpoint)) return Layer.empty
-      const base = yield* checked(endpoint.value)
-      const exporter = new OTLPTraceExporter({ url: `${base.replace(/\/$/, "")}/v1/traces` })
-      return NodeSdk.layer(() => ({
-        resource: { serviceName: "platform-operator", serviceVersion },
-        spanProcessor: new BatchSpanProcessor(exporter),
-        shutdownTimeout: "3 seconds",
-      }))
-    }),
   )

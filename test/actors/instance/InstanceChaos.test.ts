@@ -111,5 +111,5 @@ it.effect.prop(
       assert.strictEqual(world.store.records.size + world.store.states.size, 0)
       yield* operator.stop
     }),
-  { arbitrary: { runs: 20, seed: 7 }, timeout: 60_000 },
+  { arbitrary: { runs: 20, seed: 7 }, timeout: 600_000 },
 )

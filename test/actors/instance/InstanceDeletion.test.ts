@@ -1,7 +1,7 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { findCondition } from "../../../src/schema/Conditions.ts"
-import { cleanupJobName } from "../../../src/schema/Names.ts"
+import { ANNOTATION_RECONCILE_REQUESTED, cleanupJobName, FINALIZER } from "../../../src/schema/Names.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { key } from "../support/instances.ts"
 import { makeWorld, pass, type World } from "../support/World.ts"
@@ -113,6 +113,44 @@ describe("deleting an instance", () => {
     }),
   )
 
+  it.effect.each([
+    ["that was recorded, whatever the operator's is now", "/recorded"],
+    ["of the operator where the record tells of none", undefined],
+  ] as const)("cleans up under the base %s", ([_, recorded]) =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      const { storageRoot, ...record } = world.store.records.get("team-a/one") ?? assert.fail()
+      assert.isDefined(storageRoot)
+      world.store.records.set("team-a/one", {
+        ...record,
+        ...(recorded === undefined
+          ? {}
+          : { storageRoot: { path: `${recorded}/team-a/one`, base: recorded } }),
+      })
+      world.remove()
+      while (world.cluster.all(Kinds.Job).length === 0) yield* pass(1)
+      const base = recorded ?? "/base"
+      const [job] = world.cluster.all(Kinds.Job)
+      const expected = {
+        containers: [
+          {
+            args: [
+              `--base=${base}`,
+              "--current-base=/base",
+              "--namespace=team-a",
+              "--name=one",
+              "--mount=/storage",
+            ],
+          },
+        ],
+        volumes: [{ hostPath: { path: `${base}/team-a` } }],
+      }
+      expect(job).toMatchObject({ spec: { template: { spec: expected } } })
+      yield* pass(60)
+      assertNothingLeft(world)
+    }),
+  )
+
   it.effect("that nobody deletes the namespace of waits for it, and says so", () =>
     Effect.gen(function* () {
       const world = yield* ready()
@@ -130,6 +168,59 @@ describe("deleting an instance", () => {
       assert.isDefined(namespace)
       yield* pass(60)
       assertNothingLeft(world)
+    }),
+  )
+})
+
+describe("what a deletion asks for", () => {
+  it.effect("F36: names a UID each time, and of a Job what becomes of its pod", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      world.jobs.push("Failed", "Complete")
+      world.remove()
+      yield* pass(120)
+      assertNothingLeft(world)
+      const asked = world.cluster.deletions
+      assert.isEmpty(asked.filter(({ options }) => options?.uid === undefined))
+      const jobs = asked.filter(({ request }) => request.startsWith("jobs/"))
+      assert.deepStrictEqual(
+        jobs.map(({ options }) => options?.propagation),
+        ["Background", "Background"],
+      )
+    }),
+  )
+
+  it.effect("takes no finalizer from another life of the instance", () =>
+    Effect.gen(function* () {
+      const world = yield* ready({ deletionPolicy: "Retain" })
+      const finalizerPatch = "PATCH platforminstances/team-a/one"
+      // In the moment before its last write, somebody else ends the instance and makes it again.
+      const swap = (): void => {
+        if (world.cluster.writes.at(-1) !== finalizerPatch) {
+          watchOut()
+          return
+        }
+        const last = world.cluster.instance(key) ?? assert.fail()
+        world.cluster.put(Kinds.PlatformInstance, last, {
+          ...last,
+          metadata: { ...last.metadata, finalizers: [] },
+        })
+        world.apply()
+        const change = { metadata: { finalizers: [FINALIZER] } }
+        world.cluster.patch(Kinds.PlatformInstance, key, { type: "merge", patch: change }, false)
+      }
+      const watchOut = () => void world.cluster.meanwhile.push({ request: finalizerPatch, act: swap })
+      watchOut()
+      world.remove()
+      yield* pass(120)
+      // Neither the finalizer nor the status of the other life is written.
+      assert.deepStrictEqual(world.cluster.errors, [
+        `Conflict ${finalizerPatch}`,
+        `Invalid ${finalizerPatch} status`,
+      ])
+      assert.deepStrictEqual(world.cluster.instance(key)?.metadata.finalizers, [FINALIZER])
+      assert.strictEqual(phase(world), "Ready")
+      assert.deepStrictEqual(world.helm.commands, ["install"])
     }),
   )
 })
@@ -163,6 +254,23 @@ describe("a cleanup that fails", () => {
     }),
   )
 
+  it.effect("is tried at once when a person asks for it, and its pauses begin anew", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      for (let failures = 0; failures < 5; failures++) world.jobs.push("Failed")
+      world.remove()
+      while (jobsMade(world).length < 4) yield* pass(1)
+      yield* pass(20)
+      const request = { metadata: { annotations: { [ANNOTATION_RECONCILE_REQUESTED]: "now" } } }
+      yield* world.edit(request)
+      yield* pass(3)
+      assert.lengthOf(jobsMade(world), 5)
+      // Five failures in a row would be a pause of 160 s.
+      yield* pass(30)
+      assertNothingLeft(world)
+    }),
+  )
+
   it.effect("is left when a person asks for it, and the instance goes", () =>
     Effect.gen(function* () {
       const world = yield* ready()
@@ -188,6 +296,136 @@ describe("a cleanup that fails", () => {
       yield* pass(10)
       assert.isTrue(isGone(world))
       assert.isEmpty(world.cluster.all(Kinds.Job))
+    }),
+  )
+})
+
+const skip = { metadata: { annotations: { "platform.di-framework.dev/skip-storage-cleanup": "true" } } }
+const notes = (world: World, reason: string) =>
+  world.events.filter((event) => event.reason === reason).map(({ note }) => note)
+
+describe("F31: what has to be left behind", () => {
+  it.effect("is listed in an Event", () =>
+    Effect.gen(function* () {
+      const world = yield* ready({ platform: { storageRoot: "/mine" } })
+      world.remove()
+      yield* pass(60)
+      assert.deepStrictEqual(notes(world, "LeftBehind"), [
+        "not removed with the instance: the custom storage root",
+      ])
+      assertNothingLeft(world)
+    }),
+  )
+
+  it.effect("is the directory that a person chose to leave", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      yield* world.edit(skip)
+      world.remove()
+      yield* pass(60)
+      assert.deepStrictEqual(notes(world, "LeftBehind"), [
+        "not removed with the instance: storage root /base/team-a/one",
+      ])
+    }),
+  )
+
+  it.effect("is no Event when nothing is", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      world.remove()
+      yield* pass(60)
+      assertNothingLeft(world)
+      assert.isEmpty(notes(world, "LeftBehind"))
+    }),
+  )
+})
+
+describe("a storage root that another instance's overlaps with", () => {
+  it.effect("is not removed, and the condition names both", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      const mine = world.store.records.get("team-a/one") ?? assert.fail()
+      world.store.records.set("team-b/two", {
+        ...mine,
+        uid: "two",
+        storageRoot: { path: "/base/team-a/one/inner" },
+      })
+      world.remove()
+      yield* pass(60)
+      assert.isEmpty(jobsMade(world))
+      assert.deepInclude(condition(world, "Installed"), { status: "False", reason: "StorageCleanupFailed" })
+      assert.match(
+        condition(world, "Ready")?.message ?? "",
+        /^remove storage root \/base\/team-a\/one: it overlaps .* team-b\/two \(\/base\/team-a\/one\/inner\)/,
+      )
+      yield* world.edit(skip)
+      yield* pass(60)
+      assert.isTrue(isGone(world))
+    }),
+  )
+})
+
+describe("an instance whose finalizer was taken in the middle of its deletion", () => {
+  const cut = Effect.fnUntraced(function* (moment: (world: World) => boolean) {
+    const world = yield* ready()
+    world.remove()
+    while (!moment(world)) yield* pass(1)
+    const last = world.cluster.instance(key) ?? assert.fail()
+    world.cluster.put(Kinds.PlatformInstance, last, {
+      ...last,
+      metadata: { ...last.metadata, finalizers: [] },
+    })
+    world.apply()
+    return { world, before: last.metadata.uid }
+  })
+
+  it.effect("is removed to its end before its successor makes anything", () =>
+    Effect.gen(function* () {
+      const { world, before } = yield* cut(
+        (it) => it.cluster.find(Kinds.Namespace, { name: it.host })?.metadata.deletionTimestamp !== undefined,
+      )
+      const first = world.controlPlanes.starts.length
+      yield* pass(200)
+      assert.strictEqual(phase(world), "Ready")
+      assert.deepStrictEqual(world.helm.commands, ["install", "uninstall", "install"])
+      assert.deepStrictEqual(jobsMade(world), [`POST jobs/ops/${cleanupJobName(key, before)}`])
+      const order = world.cluster.writes.filter((write) => /^(POST|DELETE) (namespaces|jobs)\//.test(write))
+      assert.deepStrictEqual(
+        order.slice(-4).map((write) => write.split("/")[0]),
+        ["DELETE namespaces", "POST jobs", "DELETE jobs", "POST namespaces"],
+      )
+      assert.deepStrictEqual(
+        world.pulumi.runs.map(({ request }) => request.kind),
+        ["FirstInstall", "FirstInstall"],
+      )
+      assert.isAbove(world.controlPlanes.starts.length, first)
+    }),
+  )
+
+  it.effect("has its running cleanup ended before its successor writes to the same directory", () =>
+    Effect.gen(function* () {
+      const { world } = yield* cut((it) => it.cluster.all(Kinds.Job).length > 0)
+      yield* pass(200)
+      assert.strictEqual(phase(world), "Ready")
+      assert.lengthOf(jobsMade(world), 1)
+      assert.isEmpty(world.cluster.all(Kinds.Job))
+    }),
+  )
+
+  it.effect("shows on its successor what its cleanup fails of, and is tried again", () =>
+    Effect.gen(function* () {
+      const { world } = yield* cut((it) => {
+        it.jobs.push("Failed")
+        return it.helm.commands.includes("uninstall")
+      })
+      const reasons = new Set<string>()
+      for (let second = 0; second < 60; second++) {
+        yield* pass(1)
+        const target = condition(world, "TargetReady")
+        if (target?.message.startsWith("finish the deletion before: remove storage root /base/team-a/one"))
+          reasons.add(target.reason)
+      }
+      assert.deepStrictEqual([...reasons], ["TargetError"])
     }),
   )
 })
@@ -229,6 +467,9 @@ describe("retaining an instance", () => {
       )
       assert.deepStrictEqual(world.store.records.get("team-a/one")?.storageRoot, record?.storageRoot)
       assert.strictEqual(Option.getOrThrow(world.status()).applied?.tenants, 1)
+      assert.deepStrictEqual(notes(world, "Adopted"), [
+        "picked up the retained instance of this name, with version 6.0.22 installed: its vCluster, state and storage root",
+      ])
     }),
   )
 

@@ -92,7 +92,7 @@ describe("an edit during an install", () => {
   for (const [what, start] of [
     ["first install", (world: World) => Effect.sync(() => world.apply())],
     ["change of settings", (world: World) => world.edit(tenants("acme"))],
-    ["repair", () => pass(1_790, 10)],
+    ["repair", () => pass(1_670, 10)],
   ] as const) {
     it.effect(`waits for a healthy ${what} of the same version`, () =>
       Effect.gen(function* () {
@@ -137,7 +137,7 @@ describe("an edit during an install", () => {
   )
 })
 
-describe("a stream of edits", () => {
+describe("F46 a stream of edits", () => {
   it.effect(
     "(100 of specs and labels during one install) fails no pass, and each change is written once",
     () =>
@@ -184,6 +184,74 @@ describe("a stream of edits", () => {
           installedVersion: "6.1.119",
         })
       }),
-    60_000,
+    600_000,
+  )
+
+  it.effect(
+    "(of settings, a minute for two hours) fails no pass, and the last one is installed",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* ready()
+        world.cluster.lag.set(Kinds.PlatformInstance, Duration.millis(300))
+        const writes = world.cluster.statusWrites()
+        for (let minute = 0; minute < 120; minute++) {
+          yield* world.edit(tenants(`t${minute}`))
+          yield* world.edit({ metadata: { labels: { edit: String(minute) } } })
+          yield* pass(60, 5)
+        }
+        yield* pass(180, 5)
+        assert.isEmpty(world.cluster.errors)
+        const { observedGeneration, phase: last } = Option.getOrThrow(world.status())
+        assert.deepStrictEqual([last, observedGeneration, installed(world)], ["Ready", 121, 121])
+        // An install takes a minute, and each is of the newest generation when it begins.
+        const runs = world.pulumi.runs.slice(1)
+        assert.notInclude(outcomes(world), "interrupted")
+        assert.isAtLeast(runs.length, 60)
+        // Each edit is seen; each install begins and ends.
+        assert.isAtMost(world.cluster.statusWrites() - writes, 120 + 2 * runs.length)
+      }),
+    600_000,
+  )
+})
+
+describe("a first install that stands still", () => {
+  const standing = Effect.fnUntraced(function* () {
+    const world = yield* makeWorld()
+    world.pulumi.endless.add("team-a/one")
+    yield* world.startOperator()
+    world.apply()
+    while (!outcomes(world).includes("running")) yield* pass(1)
+    return world
+  })
+
+  it.effect("is superseded by an edit of its settings two minutes after it last moved", () =>
+    Effect.gen(function* () {
+      const world = yield* standing()
+      const { at } = lastRun(world)
+      yield* pass(20)
+      yield* world.edit(tenants("acme"))
+      yield* pass(90)
+      assert.deepStrictEqual(outcomes(world), ["running"])
+      world.pulumi.endless.clear()
+      yield* pass(120)
+      assert.deepStrictEqual(outcomes(world), ["interrupted", "succeeded"])
+      assert.strictEqual(((world.pulumi.runs[0]?.endedAt ?? 0) - at) / 1_000, 120)
+      assert.deepInclude(lastRun(world).request, { kind: "FirstInstall", generation: 2, refresh: true })
+      assert.strictEqual(installed(world), 2)
+    }),
+  )
+
+  it.effect("is not superseded by an edit that comes out the same: it ends by its timeout", () =>
+    Effect.gen(function* () {
+      const world = yield* standing()
+      yield* world.edit({ spec: { deletionPolicy: "Retain" } })
+      yield* pass(1_700, 10)
+      assert.deepStrictEqual(outcomes(world), ["running"])
+      world.pulumi.endless.clear()
+      yield* pass(200, 5)
+      assert.deepStrictEqual(outcomes(world), ["failed", "succeeded"])
+      assert.deepStrictEqual(reasons(world), ["FirstInstall", "Retry"])
+      assert.strictEqual(installed(world), 2)
+    }),
   )
 })

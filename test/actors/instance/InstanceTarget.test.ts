@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
-import { condition, phase, ready, reasons } from "../support/readings.ts"
+import { condition, passUntil, phase, ready, reasons, repairDue } from "../support/readings.ts"
 import { makeWorld, pass, type World } from "../support/World.ts"
 
 /** A namespace of the instance's name that somebody else has made. */
@@ -93,24 +93,26 @@ describe("a target that cannot be made", () => {
       }),
   )
 
-  it.effect("with a policy, because the server has none, is made without it, and that is told once", () =>
-    Effect.gen(function* () {
-      const world = yield* makeWorld()
-      const request = "APPLY validatingadmissionpolicies"
-      world.cluster.refusals.push({ request, code: 404, reason: "NotFound" })
-      yield* world.startOperator()
-      world.apply()
-      yield* pass(120)
-      assert.strictEqual(phase(world), "Ready")
-      assert.deepInclude(condition(world, "OwnerServiceProtected"), {
-        status: "False",
-        reason: "AdmissionPolicyUnavailable",
-      })
-      assert.lengthOf(
-        world.events.filter(({ reason }) => reason === "AdmissionPolicyUnavailable"),
-        1,
-      )
-    }),
+  it.effect(
+    "with a policy, because the server has none (F56), is made without it, and that is told once",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld()
+        const request = "APPLY validatingadmissionpolicies"
+        world.cluster.refusals.push({ request, code: 404, reason: "NotFound" })
+        yield* world.startOperator()
+        world.apply()
+        yield* pass(120)
+        assert.strictEqual(phase(world), "Ready")
+        assert.deepInclude(condition(world, "OwnerServiceProtected"), {
+          status: "False",
+          reason: "AdmissionPolicyUnavailable",
+        })
+        assert.lengthOf(
+          world.events.filter(({ reason }) => reason === "AdmissionPolicyUnavailable"),
+          1,
+        )
+      }),
   )
 
   it.effect(
@@ -244,7 +246,7 @@ describe("a target that is lost during an install", () => {
     }),
   )
 
-  it.effect("is no other cluster when it comes back as one: old state never meets it", () =>
+  it.effect("that comes back as another cluster: the old state is kept, and never meets it", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld()
       world.pulumi.failures.push("Failed")
@@ -253,28 +255,39 @@ describe("a target that is lost during an install", () => {
       // The first install fails, and leaves a state made in this cluster.
       while (phase(world) !== "Failed") yield* pass(1)
       world.cluster.end(Kinds.Namespace, { name: world.host })
-      const runs = world.pulumi.runs.length
-      yield* pass(180)
-      assert.match(condition(world, "Ready")?.message ?? "", /is another cluster .* nothing was applied/)
-      const identities = world.pulumi.runs.map(({ request }) => request.clusterIdentifier)
-      assert.strictEqual(new Set(identities).size, 1)
-      assert.isAtMost(world.pulumi.runs.length - runs, 1)
+      const first = world.pulumi.runs[0]?.request.clusterIdentifier ?? assert.fail()
+      yield* pass(240)
+      assert.strictEqual(phase(world), "Ready")
+      assert.deepStrictEqual(world.store.kept.get("team-a/one"), [first])
+      const { request } = world.pulumi.runs.at(-1) ?? assert.fail()
+      assert.notStrictEqual(request.clusterIdentifier, first)
+      assert.deepInclude(request, { kind: "Resync", state: "lost", refresh: true })
     }),
   )
 
-  it.effect("made anew under a Ready instance is not repaired with the identity of the old one", () =>
-    Effect.gen(function* () {
-      const world = yield* ready()
-      // A repair becomes due at 1883 s, when the new vCluster is up and has not answered yet.
-      yield* pass(1_730, 10)
-      world.network.reachable = false
-      world.cluster.end(Kinds.Namespace, { name: world.host })
-      yield* pass(42)
-      assert.isDefined(world.cluster.find(Kinds.Secret, { namespace: world.host, name: "vc-vcluster" }))
-      world.network.reachable = true
-      yield* pass(120)
-      assert.match(condition(world, "Ready")?.message ?? "", /is another cluster/)
-      assert.deepStrictEqual(reasons(world), ["FirstInstall"])
-    }),
+  it.effect(
+    "made anew under a Ready instance is not repaired with the identity of the old one, and installed anew",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* ready()
+        // The repair becomes due when the new vCluster is up and has not answered yet.
+        yield* passUntil(repairDue(world) - 33)
+        world.network.reachable = false
+        world.cluster.end(Kinds.Namespace, { name: world.host })
+        yield* pass(42)
+        assert.isDefined(world.cluster.find(Kinds.Secret, { namespace: world.host, name: "vc-vcluster" }))
+        world.network.reachable = true
+        yield* pass(180)
+        assert.deepStrictEqual(reasons(world), ["FirstInstall", "Resync"])
+        assert.strictEqual(phase(world), "Ready")
+        assert.lengthOf(
+          world.events.filter(({ reason }) => reason === "ClusterReplaced"),
+          1,
+        )
+        const [before, after] = world.pulumi.runs.map(({ request }) => request.clusterIdentifier)
+        assert.notStrictEqual(before, after)
+        assert.strictEqual(world.store.records.get("team-a/one")?.kubeSystemUID, after)
+        assert.isUndefined(world.store.records.get("team-a/one")?.anew)
+      }),
   )
 })

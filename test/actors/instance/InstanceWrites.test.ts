@@ -85,6 +85,37 @@ describe("an actor whose cache is behind", () => {
   }
 })
 
+describe("an actor whose cache is behind for longer than it waits", () => {
+  for (const [kind, request] of [
+    [Kinds.Namespace, "POST namespaces/"],
+    [Kinds.NetworkPolicy, "APPLY networkpolicies/"],
+    [Kinds.Secret, "POST secrets/team-a/one-kubeconfig"],
+    [Kinds.StatefulSet, undefined],
+    [Kinds.ClusterRole, undefined],
+  ] as const) {
+    it.effect(`reads live and does nothing twice: ${kind.plural}`, () =>
+      Effect.gen(function* () {
+        const world = yield* makeWorld()
+        world.cluster.lag.set(kind, Duration.seconds(20))
+        yield* world.startOperator()
+        world.apply()
+        yield* pass(200)
+        assert.strictEqual(phase(world), "Ready")
+        if (request !== undefined) {
+          const times = kind === Kinds.NetworkPolicy ? world.cluster.all(kind).length : 1
+          assert.strictEqual(asked(world, request), times)
+        }
+        assert.deepStrictEqual(world.helm.commands, ["install"])
+        assert.isEmpty(world.cluster.errors)
+        // Once it has caught up, nothing is asked any more.
+        const { length } = world.cluster.requests
+        yield* pass(60)
+        assert.deepStrictEqual(world.cluster.requests.slice(length), [])
+      }),
+    )
+  }
+})
+
 describe("what must be new", () => {
   for (const [what, annotations, owner] of [
     ["nobody's", {}, "nobody this operator knows"],

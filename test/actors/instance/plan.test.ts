@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Equal, Option, Schema } from "effect"
 import type { Decision } from "../../../src/actors/instance/Decision.ts"
-import type { Operation } from "../../../src/actors/instance/Operation.ts"
+import type { InstallOperation, Operation } from "../../../src/actors/instance/Operation.ts"
 import { type PlanInput, plan } from "../../../src/actors/instance/plan.ts"
 import { isInline, type TargetVerdict } from "../../../src/actors/instance/target/TargetState.ts"
 
@@ -25,7 +25,7 @@ const mending: TargetVerdict = {
   step: { _tag: "ApplyNetworkPolicies" },
   condition: { reason: "Creating", message: "applying" },
 }
-const install: Operation = {
+const install: InstallOperation = {
   _tag: "Install",
   reason: "FirstInstall",
   generation: 1,
@@ -33,11 +33,14 @@ const install: Operation = {
   over: "nothing",
   config: new Map(),
   superseding: false,
+  urgency: { urgent: true, failing: false },
+  progress: { stage: "running", movedAt: now, changed: new Set() },
 }
 const helm: Operation = {
   _tag: "Target",
   step: "InstallRelease",
   condition: { reason: "Creating", message: "installing" },
+  changes: [],
 }
 const uninstall: Operation = { _tag: "Uninstall" }
 
@@ -50,7 +53,7 @@ const settled: PlanInput = {
   generation: 1,
   target: ready,
   running: Option.none(),
-  installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 10 * minute }),
+  installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 10 * minute, early: 0 }),
   config: new Map(),
   editedAt: 0,
   superseded: false,
@@ -58,14 +61,28 @@ const settled: PlanInput = {
   lastInstallFailed: false,
   retryAt: Option.none(),
   retryOf: "Target",
+  urgency: { urgent: true, failing: false },
+  readySince: 0,
   targetPollMillis: 10 * second,
   repairIntervalMillis: 30 * minute,
 }
 const fresh: PlanInput = { ...settled, installed: Option.none() }
 const due: PlanInput = {
   ...settled,
-  installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 30 * minute }),
+  installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 30 * minute, early: 0 }),
 }
+
+/** Edited five seconds ago. */
+const edited: PlanInput = {
+  ...fresh,
+  generation: 2,
+  config: new Map([["tenants", "[]"]]),
+  editedAt: now - 5 * second,
+}
+const movedLast = (movedAt: number): InstallOperation => ({
+  ...install,
+  progress: { stage: "running", movedAt, changed: new Set() },
+})
 
 const wait = (timer: "retry" | "poll" | "repair", at: number): Decision => ({
   _tag: "Wait",
@@ -152,14 +169,119 @@ const table: ReadonlyArray<readonly [when: string, input: PlanInput, then: Decis
   ["a repair that is due runs, with a refresh", due, run("RepairDue", true)],
   ["a settled instance sleeps until its repair", settled, wait("repair", now + 20 * minute)],
   [
+    "a repair comes early by the share that was drawn for it",
+    {
+      ...settled,
+      installed: Option.some({
+        version: "6.0.22",
+        generation: 1,
+        finishedAt: now - 10 * minute,
+        early: 0.05,
+      }),
+    },
+    wait("repair", now + 18.5 * minute),
+  ],
+  [
+    "a repair that is overdue waits for its share once the target is there again",
+    {
+      ...settled,
+      installed: Option.some({
+        version: "6.0.22",
+        generation: 1,
+        finishedAt: now - 300 * minute,
+        early: 0.02,
+      }),
+      readySince: now - second,
+    },
+    wait("repair", now - second + 0.6 * minute),
+  ],
+  [
     "a time in the future counts as due now",
-    { ...settled, installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now + 1 }) },
+    {
+      ...settled,
+      installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now + 1, early: 0 }),
+    },
     run("RepairDue", true),
   ],
   [
     "a running install is left alone",
     { ...fresh, running: Option.some(install) },
     wait("poll", now + 10 * second),
+  ],
+  [
+    "an edit waits for an install that goes on, as far as anybody can see",
+    { ...edited, running: Option.some(install) },
+    {
+      _tag: "Wait",
+      wakes: [
+        { timer: "retry", at: now + 2 * minute },
+        { timer: "poll", at: now + 10 * second },
+      ],
+    },
+  ],
+  [
+    "an edit takes the place of an install that stands still",
+    { ...edited, running: Option.some(movedLast(now - 2 * minute)) },
+    cancel("a newer generation takes its place"),
+  ],
+  [
+    "an edit that comes out the same waits for one that stands still",
+    { ...edited, config: install.config, running: Option.some(movedLast(now - 2 * minute)) },
+    wait("poll", now + 10 * second),
+  ],
+  [
+    "an edit waits for one that took another's place, even when it stands still",
+    { ...edited, running: Option.some({ ...movedLast(now - 2 * minute), superseding: true }) },
+    wait("poll", now + 10 * second),
+  ],
+  ...(["6.0.22", "6.0.99"] as const).flatMap((version) =>
+    ([1, 2] as const).map((minutes): readonly [string, PlanInput, Decision] => [
+      `an edit ${version === "6.0.99" && minutes === 2 ? "takes the place of" : "waits for"} one that took another's place, whose package of ${version} has not come for ${minutes} minutes`,
+      {
+        ...edited,
+        running: Option.some({
+          ...install,
+          version,
+          superseding: true,
+          progress: { stage: "preparing", movedAt: now - minutes * minute, changed: new Set() },
+        }),
+      },
+      version === "6.0.22"
+        ? wait("poll", now + 10 * second)
+        : minutes === 2
+          ? cancel("a newer generation takes its place")
+          : {
+              _tag: "Wait",
+              wakes: [
+                { timer: "retry", at: now + minute },
+                { timer: "poll", at: now + 10 * second },
+              ],
+            },
+    ]),
+  ),
+  [
+    "an edit takes the place of any install that waits for its permit",
+    {
+      ...edited,
+      running: Option.some({
+        ...install,
+        superseding: true,
+        progress: { stage: "waiting", movedAt: now, changed: new Set() },
+      }),
+    },
+    cancel("a newer generation takes its place"),
+  ],
+  [
+    "an install that waits for its permit asks anew when it has become urgent",
+    {
+      ...due,
+      running: Option.some({
+        ...install,
+        urgency: { urgent: false, failing: false },
+        progress: { stage: "waiting", movedAt: now, changed: new Set() },
+      }),
+    },
+    cancel("it is to wait in another place"),
   ],
   [
     "a running install is cancelled when its target is lost",
@@ -176,6 +298,22 @@ const table: ReadonlyArray<readonly [when: string, input: PlanInput, then: Decis
     { ...fresh, running: Option.some(install), target: mending },
     { _tag: "TargetStep", step: { _tag: "ApplyNetworkPolicies" } },
   ],
+  ...(["BeginResync", "RestartControlPlane"] as const).map((tag): readonly [string, PlanInput, Decision] => [
+    `a running install is cancelled before a resync takes its step ${tag}`,
+    {
+      ...fresh,
+      running: Option.some(install),
+      target: {
+        _tag: "Act",
+        step:
+          tag === "BeginResync"
+            ? { _tag: tag, serviceUID: "another", podUID: Option.none() }
+            : { _tag: tag, podUID: "pod" },
+        condition: { reason: "Resyncing", message: "" },
+      },
+    },
+    cancel("the target was lost"),
+  ]),
   [
     "a running target step is left alone while the target is not ready",
     { ...fresh, running: Option.some(helm), target: acting },
@@ -208,6 +346,7 @@ const inputs = Arbitrary.schema(
           version: Schema.Literals(["1.0.0", "2.0.0"]),
           generation: Schema.Literals([0, 1, 2]),
           finishedAt: millis,
+          early: Schema.Literals([0, 0.03, 0.05]),
         }),
       ),
     ),
@@ -217,6 +356,8 @@ const inputs = Arbitrary.schema(
     lastInstallFailed: Schema.Boolean,
     retryAt: Schema.toType(maybe(millis)),
     retryOf: Schema.Literals(["Target", "Install", "Uninstall"]),
+    urgency: Schema.Struct({ urgent: Schema.Boolean, failing: Schema.Boolean }),
+    readySince: Schema.Literals([0, now - second]),
     targetPollMillis: Schema.Literals([10 * second, minute]),
     repairIntervalMillis: Schema.Literals([minute, 30 * minute]),
   }),
@@ -321,12 +462,12 @@ describe("the plan, whatever is known", () => {
       const { version, generation } = input
       const after = plan({
         ...input,
-        installed: Option.some({ version, generation, finishedAt: now }),
+        installed: Option.some({ version, generation, finishedAt: now, early: 0.05 }),
         lastInstallFailed: false,
         resyncPending: false,
         retryAt: Option.none(),
       })
-      assert.deepStrictEqual(after, wait("repair", now + input.repairIntervalMillis))
+      assert.deepStrictEqual(after, wait("repair", now + 0.95 * input.repairIntervalMillis))
     },
     many,
   )

@@ -46,6 +46,14 @@ const merge = (target: unknown, patch: unknown): unknown => {
   return result
 }
 
+const fieldOf = (object: KubeObject, path: string): unknown =>
+  path
+    .split(".")
+    .reduce<unknown>(
+      (value, field) => (Predicate.isObject(value) ? Reflect.get(value, field) : undefined),
+      object,
+    )
+
 const matches = (object: KubeObject, { namespace, labelSelector, fieldSelector }: ListOptions): boolean => {
   const labels = object.metadata.labels ?? {}
   const wanted = (labelSelector ?? "").split(",").filter((term) => term !== "")
@@ -55,7 +63,10 @@ const matches = (object: KubeObject, { namespace, labelSelector, fieldSelector }
       const [label = "", value] = term.split("=")
       return value === undefined ? label in labels : labels[label] === value
     }) &&
-    (fieldSelector === undefined || fieldSelector === `metadata.name=${object.metadata.name}`)
+    (fieldSelector ?? "").split(",").every((term) => {
+      const [path = "", value] = term.split("=")
+      return term === "" || fieldOf(object, path) === value
+    })
   )
 }
 
@@ -72,6 +83,8 @@ export const makeCluster = Effect.gen(function* () {
   /** How far the watches of a kind are behind. */
   const lag = new Map<ResourceKind, Duration.Duration>()
   const listeners: Array<(change: Change) => void> = []
+  /** Every request so far, watches left out. */
+  const requests: Array<string> = []
   /** Every write that was asked for, `PATCH platforminstances/team-a/one status` and the like. */
   const writes: Array<string> = []
   /**
@@ -81,6 +94,11 @@ export const makeCluster = Effect.gen(function* () {
   const refusals: Array<{ readonly request: string; readonly code: number; readonly reason: string }> = []
   /** What happens in the moment before a request arrives of which this is the beginning, once an entry. */
   const meanwhile: Array<{ readonly request: string; readonly act: () => void }> = []
+  /** Every deletion that was asked for, with what came along. */
+  const deletions: Array<{
+    readonly request: string
+    readonly options: Parameters<Kubernetes["Service"]["delete"]>[2]
+  }> = []
   /** Every request that was answered with an error, and which. */
   const errors: Array<string> = []
   let counter = 0
@@ -160,13 +178,22 @@ export const makeCluster = Effect.gen(function* () {
     })
   }
 
-  const apply = (kind: ResourceKind, manifest: KubeManifest): KubeObject => {
+  const apply = (kind: ResourceKind, manifest: KubeManifest, dryRun = false): KubeObject => {
     const before = find(kind, manifest.metadata)
     if (before === undefined) return create(kind, manifest)
     if (manifest.metadata.uid !== undefined && manifest.metadata.uid !== before.metadata.uid)
       throw failure(409, "Conflict", `APPLY ${pathOf(kind, manifest.metadata)}`)
-    const metadata = { ...before.metadata, ...manifest.metadata }
-    return put(kind, before, { ...before, ...manifest, metadata })
+    const { labels, annotations } = before.metadata
+    const metadata = {
+      ...before.metadata,
+      ...manifest.metadata,
+      ...(labels === undefined ? {} : { labels: { ...labels, ...manifest.metadata.labels } }),
+      ...(annotations === undefined
+        ? {}
+        : { annotations: { ...annotations, ...manifest.metadata.annotations } }),
+    }
+    const next = { ...before, ...manifest, metadata }
+    return dryRun ? next : put(kind, before, next)
   }
 
   const patch = (kind: ResourceKind, ref: ObjectRef, change: Patch, status: boolean): KubeObject => {
@@ -206,6 +233,7 @@ export const makeCluster = Effect.gen(function* () {
 
   const asked = <A>(request: string, run: () => A): Effect.Effect<A, KubeError> =>
     Effect.suspend(() => {
+      requests.push(request)
       if (!request.startsWith("GET")) writes.push(request)
       const before = meanwhile.findIndex((each) => request.startsWith(each.request))
       if (before >= 0) for (const { act } of meanwhile.splice(before, 1)) act()
@@ -247,13 +275,19 @@ export const makeCluster = Effect.gen(function* () {
       ),
     create: (kind, manifest) =>
       asked(`POST ${pathOf(kind, manifest.metadata)}`, () => create(kind, manifest)),
-    apply: (kind, manifest) => asked(`APPLY ${pathOf(kind, manifest.metadata)}`, () => apply(kind, manifest)),
+    apply: (kind, manifest, options) =>
+      asked(`${options?.dryRun === true ? "GET dry run " : "APPLY "}${pathOf(kind, manifest.metadata)}`, () =>
+        apply(kind, manifest, options?.dryRun),
+      ),
     patch: (kind, ref, change, options) =>
       asked(`PATCH ${pathOf(kind, ref)}${options?.subresource === undefined ? "" : " status"}`, () =>
         patch(kind, ref, change, options?.subresource !== undefined),
       ),
     delete: (kind, ref, options) =>
-      asked(`DELETE ${pathOf(kind, ref)}`, () => remove_(kind, ref, options?.uid)),
+      asked(`DELETE ${pathOf(kind, ref)}`, () => {
+        deletions.push({ request: pathOf(kind, ref), options })
+        return remove_(kind, ref, options?.uid)
+      }),
     raw: (path) => asked(`GET ${path}`, () => "ok"),
     whoAmI: Effect.succeed("system:serviceaccount:platform-operator:platform-operator"),
     listWatch: (kind, options = {}) =>
@@ -283,7 +317,9 @@ export const makeCluster = Effect.gen(function* () {
 
   return {
     client,
+    requests,
     writes,
+    deletions,
     refusals,
     meanwhile,
     errors,

@@ -1,6 +1,6 @@
 // The control planes of vClusters: a StatefulSet's pod, and the process in it. A process reads its owner Service once,
 // when it starts, and writes its kubeconfig Secret once; what is lost after that only another process brings back.
-import { Duration, Effect, type Scope } from "effect"
+import { Duration, Effect, Predicate, type Scope } from "effect"
 import { Namespace, Pod, Secret, Service, StatefulSet } from "../../../src/services/Kubernetes/Kinds.ts"
 import type { Cluster } from "./Cluster.ts"
 
@@ -115,7 +115,14 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
   const ending = new Set<string>()
   cluster.listeners.push(({ kind, object, deleted }) => {
     const { namespace = "", name, uid, deletionTimestamp } = object.metadata
-    if (kind === StatefulSet && !deleted) return reconcile(namespace)
+    if (kind === StatefulSet && !deleted) {
+      // The controller has seen this generation; what it was ready with stays.
+      const { status } = object
+      const seen = Predicate.hasProperty(status, "observedGeneration") && status.observedGeneration
+      if (seen !== false && seen !== object.metadata.generation)
+        showReady(namespace, serving.has(namespace) ? 1 : 0)
+      return reconcile(namespace)
+    }
     if (kind !== Pod || name !== podName) return
     if (deleted) {
       if (serving.get(namespace) === uid) serving.delete(namespace)

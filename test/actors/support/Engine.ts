@@ -2,7 +2,12 @@
 // then succeed, or fail as they were told to.
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { formatKey } from "../../../src/schema/InstanceKey.ts"
-import { type OperationRequest, Pulumi, PulumiError } from "../../../src/services/Pulumi/Pulumi.ts"
+import {
+  type OperationProgress,
+  type OperationRequest,
+  Pulumi,
+  PulumiError,
+} from "../../../src/services/Pulumi/Pulumi.ts"
 import { type InstanceRecord, StateStore } from "../../../src/services/StateStore/StateStore.ts"
 
 const FETCH_TAKES = Duration.seconds(5)
@@ -10,7 +15,10 @@ const RUN_TAKES = Duration.minutes(1)
 
 export const makeStateStore = () => {
   const records = new Map<string, InstanceRecord>()
+  const histories = new Map<string, string>()
   const states = new Set<string>()
+  /** Clusters whose states are kept aside, by instance. */
+  const kept = new Map<string, ReadonlyArray<string>>()
   const layer = Layer.mock(StateStore, {
     packagesDir: "/state/packages",
     pluginsDir: "/state/plugins",
@@ -20,15 +28,37 @@ export const makeStateStore = () => {
     },
     readRecord: (key) => Effect.sync(() => Option.fromUndefinedOr(records.get(formatKey(key)))),
     writeRecord: (key, record) => Effect.sync(() => void records.set(formatKey(key), record)),
+    records: Effect.sync(() =>
+      [...records].map(([key, record]) => {
+        const [namespace = "", name = ""] = key.split("/")
+        return { key: { namespace, name }, record }
+      }),
+    ),
+    readHistory: (key) => Effect.sync(() => Option.fromUndefinedOr(histories.get(formatKey(key)))),
+    writeHistory: (key, text) => Effect.sync(() => void histories.set(formatKey(key), text)),
+    installedVersions: Effect.sync(
+      () => new Set([...records.values()].flatMap(({ installed }) => installed?.version ?? [])),
+    ),
+    keepsState: (key, { to }) => Effect.sync(() => kept.get(formatKey(key))?.includes(to) === true),
+    exchangeState: (key, { from, to }) =>
+      Effect.sync(() => {
+        const name = formatKey(key)
+        const others = (kept.get(name) ?? []).filter((cluster) => cluster !== to)
+        const back = kept.get(name)?.includes(to) === true
+        kept.set(name, states.has(name) ? [...others, from] : others)
+        if (back) states.add(name)
+        else states.delete(name)
+      }),
     hasState: (key) => Effect.sync(() => states.has(formatKey(key))),
     dropState: (key) => Effect.sync(() => void states.delete(formatKey(key))),
     drop: (key) =>
       Effect.sync(() => {
         states.delete(formatKey(key))
         records.delete(formatKey(key))
+        histories.delete(formatKey(key))
       }),
   })
-  return { layer, records, states }
+  return { layer, records, histories, states, kept }
 }
 
 /** One operation of the engine, as it was asked for and as it ended. */
@@ -45,8 +75,17 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
   const fetches: Array<string> = []
   /** Errors that the next operations end with. */
   const failures: Array<PulumiError["reason"]> = []
+  /** Instances whose operations end by their timeout alone. */
+  const endless = new Set<string>()
+  /** Of the packages that are found from now on. */
+  const found = { digest: "sha256:0" }
+  /** What the next operations say of themselves once they run. */
+  const sayings: Array<Omit<OperationProgress, "step">> = []
 
-  const run = Effect.fnUntraced(function* (request: OperationRequest) {
+  const run = Effect.fnUntraced(function* (
+    request: OperationRequest,
+    onProgress: (progress: OperationProgress) => Effect.Effect<void>,
+  ) {
     const key = formatKey(request.key)
     if (runs.some((each) => each.outcome === "running" && formatKey(each.request.key) === key))
       return yield* Effect.die(new Error(`two operations at once on ${key}`))
@@ -55,7 +94,15 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
     runs.push(run)
     states.add(key)
     const { version } = request
-    return yield* Effect.sleep(RUN_TAKES).pipe(
+    yield* onProgress({ step: "up" })
+    for (const said of sayings.splice(0)) yield* onProgress({ step: "up", moved: true, ...said })
+    const failed = (message: string, reason: PulumiError["reason"]) =>
+      new PulumiError({ step: "up", version, message, reason })
+    return yield* (endless.has(key) ? Effect.never : Effect.sleep(RUN_TAKES)).pipe(
+      Effect.timeoutOrElse({
+        duration: request.timeout,
+        orElse: () => Effect.fail(failed("The operation did not end in time", "Cancelled")),
+      }),
       Effect.andThen(
         Effect.suspend(() => {
           const reason = failures.shift()
@@ -68,7 +115,7 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
                 namespace: "di-framework",
                 changes: {},
               })
-            : Effect.fail(new PulumiError({ step: "up", version, message: "the program throws", reason }))
+            : Effect.fail(failed("the program throws", reason))
         }),
       ),
       Effect.onExit((exit) =>
@@ -83,6 +130,7 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
   })
 
   const layer = Layer.mock(Pulumi, {
+    prune: () => Effect.void,
     fetch: (version) =>
       Effect.gen(function* () {
         if (!fetches.includes(version)) yield* Effect.sleep(FETCH_TAKES)
@@ -90,11 +138,11 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
         return {
           version,
           directory: `/packages/${version}`,
-          digest: "sha256:0",
+          digest: found.digest,
           approvedHostBuilds: approved,
         }
       }),
     run,
   })
-  return { layer, runs, failures }
+  return { layer, runs, failures, endless, sayings, found }
 }

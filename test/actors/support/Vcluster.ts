@@ -2,40 +2,61 @@
 import { Duration, Effect, Layer, Option, Redacted } from "effect"
 import { Helm, HelmError, type ReleaseRef } from "../../../src/services/Helm/Helm.ts"
 import { recordName, releaseState } from "../../../src/services/Helm/ReleaseRecord.ts"
-import { Secret, Service, StatefulSet } from "../../../src/services/Kubernetes/Kinds.ts"
+import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import {
   KubeError,
+  type KubeManifest,
   type KubeObject,
   type KubernetesClient,
+  type ResourceKind,
 } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { apiVersion } from "../../../src/services/Kubernetes/Paths.ts"
 import type { Cluster } from "./Cluster.ts"
 import type { ControlPlanes } from "./ControlPlanes.ts"
 
+const { Secret, Service, StatefulSet } = Kinds
 const HELM_TAKES = Duration.seconds(2)
 
 const labels = { app: "vcluster", release: "vcluster" }
-const objectsOf = (namespace: string) =>
-  [
-    [Service, { apiVersion: "v1", kind: "Service", metadata: { name: "vcluster", namespace, labels } }],
-    [
-      Service,
-      { apiVersion: "v1", kind: "Service", metadata: { name: "vcluster-headless", namespace, labels } },
-    ],
-    [
-      StatefulSet,
-      {
-        apiVersion: "apps/v1",
-        kind: "StatefulSet",
-        metadata: { name: "vcluster", namespace, labels },
-        spec: { replicas: 1 },
-      },
-    ],
-  ] as const
+const rules = [{ apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] }]
+
+/** The objects of a release, owners before what they own. */
+export const objectsOf = (namespace: string): ReadonlyArray<readonly [ResourceKind, KubeManifest]> => {
+  const object = (
+    kind: ResourceKind,
+    name: string,
+    more: Readonly<Record<string, unknown>> = {},
+  ): readonly [ResourceKind, KubeManifest] => {
+    const place = kind.namespaced ? { namespace } : {}
+    const metadata = { name, labels, ...place }
+    return [kind, { apiVersion: apiVersion(kind), kind: kind.kind, metadata, ...more }]
+  }
+  const roleRef = { kind: "Role", name: "vc-vcluster" }
+  return [
+    object(Kinds.ServiceAccount, "vc-vcluster"),
+    object(Kinds.Secret, "vc-config-vcluster", { data: { "config.yaml": "e30=" } }),
+    object(Kinds.ClusterRole, `vc-vcluster-v-${namespace}`, { rules }),
+    object(Kinds.ClusterRoleBinding, `vc-vcluster-v-${namespace}`, { roleRef }),
+    object(Kinds.Role, "vc-vcluster", { rules }),
+    object(Kinds.RoleBinding, "vc-vcluster", { roleRef }),
+    object(Service, "vcluster", { spec: { selector: labels } }),
+    object(Service, "vcluster-headless", { spec: { selector: labels } }),
+    object(StatefulSet, "vcluster", { spec: { replicas: 1 } }),
+  ]
+}
+
+/** As Helm applies it, with its mark. */
+const marked = (namespace: string, manifest: KubeManifest): KubeManifest => ({
+  ...manifest,
+  metadata: { ...manifest.metadata, annotations: { "meta.helm.sh/release-namespace": namespace } },
+})
 
 export const makeHelm = (cluster: Cluster) => {
   /** Helm's commands so far, and errors that the next ones end with. */
   const commands: Array<string> = []
   const failures: Array<string> = []
+  /** Why the stored release cannot be read, while there is something in here. */
+  const unreadable: Array<string> = []
 
   const records = ({ namespace }: ReleaseRef) =>
     cluster.all(Secret, { namespace, labelSelector: "owner=helm,name=vcluster" })
@@ -74,7 +95,8 @@ export const makeHelm = (cluster: Cluster) => {
         ),
         Effect.andThen(
           Effect.sync(() => {
-            for (const [kind, manifest] of objectsOf(release.namespace)) cluster.apply(kind, manifest)
+            for (const [kind, manifest] of objectsOf(release.namespace))
+              cluster.apply(kind, marked(release.namespace, manifest))
             for (const each of records(release)) {
               if (each.metadata.labels?.status === "deployed") setStatus(each, "superseded")
             }
@@ -87,6 +109,13 @@ export const makeHelm = (cluster: Cluster) => {
   const layer = Layer.mock(Helm, {
     chartVersion: "0.37.3",
     state: (release) => Effect.sync(() => releaseState(records(release))),
+    objects: (release) =>
+      Effect.suspend(() => {
+        const message = unreadable[0]
+        return message === undefined
+          ? Effect.succeed(objectsOf(release.namespace).map(([, manifest]) => manifest))
+          : Effect.fail(new HelmError({ operation: "read", message, exitCode: Option.none() }))
+      }),
     install: (release) => revise(release, "pending-install", "install"),
     reapply: (release) => revise(release, "pending-upgrade", "reapply"),
     rollback: (release, revision) => revise(release, "pending-rollback", `rollback ${revision}`),
@@ -101,12 +130,21 @@ export const makeHelm = (cluster: Cluster) => {
         ),
       ),
   })
-  return { layer, commands, failures }
+  return { layer, commands, failures, unreadable }
+}
+
+/** What is between the operator and the vClusters, and inside them. */
+interface Network {
+  reachable: boolean
+  /** Whether a pod of the DNS inside is ready. */
+  dns: boolean
+  /** How every request ends, and after how long. */
+  fault: { readonly message: string; readonly after: Duration.Input } | undefined
 }
 
 /** What `connect` gives for a kubeconfig, and a switch for the network in between. */
 export const makeConnect = ({ answers }: ControlPlanes) => {
-  const network = { reachable: true }
+  const network: Network = { reachable: true, dns: true, fault: undefined }
   const checks = { count: 0 }
   const refused = (request: string) =>
     new KubeError({ code: 0, reason: "Transport", request, message: "connection refused" })
@@ -116,6 +154,11 @@ export const makeConnect = ({ answers }: ControlPlanes) => {
       const text = String(Redacted.value(kubeconfig))
       const answer = <A>(request: string, value: (identity: string) => A) =>
         Effect.suspend(() => {
+          const { fault } = network
+          if (fault !== undefined) {
+            const failed = new KubeError({ code: 0, reason: "Transport", request, message: fault.message })
+            return Effect.andThen(Effect.sleep(fault.after), Effect.fail(failed))
+          }
           const identity = network.reachable ? answers(text) : undefined
           return identity === undefined ? Effect.fail(refused(request)) : Effect.succeed(value(identity))
         })
@@ -132,7 +175,10 @@ export const makeConnect = ({ answers }: ControlPlanes) => {
             return answer(`GET ${path}`, () => "ok")
           }),
         get: (_, ref) => answer(`GET ${ref.name}`, (uid) => Option.some(inside(ref.name, uid))),
-        list: never("list"),
+        list: (kind) =>
+          answer(`GET ${kind.plural}`, () => [
+            { ...inside("kube-dns-1", "dns"), endpoints: [{ conditions: { ready: network.dns } }] },
+          ]),
         create: never("create"),
         apply: never("apply"),
         patch: never("patch"),

@@ -1,15 +1,18 @@
 // A world for the instance actors: a host cluster in memory with its controllers and vClusters, Helm, an engine and a
 // state directory that outlive an operator; and operators, which are started in it and stopped.
-import { Clock, Duration, Effect, Exit, Layer, Option, Scope } from "effect"
+import { Clock, Duration, Effect, Exit, Layer, Option, Random, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { runInstances } from "../../../src/actors/instance/Instances.ts"
+import { awaitCaches, runInstances } from "../../../src/actors/instance/Instances.ts"
 import { InstallPermits } from "../../../src/actors/instance/install/InstallPermits.ts"
 import { type InstanceSettings, Settings } from "../../../src/actors/instance/Settings.ts"
 import { Protection } from "../../../src/actors/instance/target/Protection.ts"
+import { TargetPermits } from "../../../src/actors/instance/target/TargetPermits.ts"
+import { OwnPod } from "../../../src/actors/instance/target/writer.ts"
 import { ViewsLive } from "../../../src/actors/instance/ViewsLive.ts"
 import { hostNamespace } from "../../../src/schema/Names.ts"
 import type { PlatformInstanceStatus } from "../../../src/schema/PlatformStatus.ts"
 import { Events, type OperatorEvent } from "../../../src/services/Events/Events.ts"
+import * as HistoryLive from "../../../src/services/History/HistoryLive.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import { type Cluster, makeCluster } from "./Cluster.ts"
@@ -27,6 +30,8 @@ export const settings: InstanceSettings = {
   repairInterval: Duration.minutes(30),
   targetPoll: Duration.seconds(10),
   maxConcurrentInstalls: 2,
+  maxConcurrentTargets: 4,
+  watchNamespaces: [],
   cleanupNamespace: "ops",
   operatorNamespace: "platform-operator",
   operatorImage: "operator@sha256:0",
@@ -35,6 +40,9 @@ export const settings: InstanceSettings = {
 }
 
 const inNamespaces = [
+  Kinds.ServiceAccount,
+  Kinds.Role,
+  Kinds.RoleBinding,
   Kinds.Secret,
   Kinds.Service,
   Kinds.StatefulSet,
@@ -96,11 +104,12 @@ export const makeWorld = Effect.fnUntraced(function* (choices: Partial<InstanceS
         Effect.map(Clock.currentTimeMillis, (at) => void events.push({ ...event, at: at / 1000 })),
     }),
     helm.layer,
+    Layer.succeed(OwnPod, { podName: "operator-0", podUID: "operator" }),
     store.layer,
     pulumi.layer,
-  )
+  ).pipe((services) => Layer.provideMerge(HistoryLive.layer, services))
   const layer = ViewsLive.layer.pipe(
-    Layer.provideMerge(Layer.merge(Protection.layer, InstallPermits.layer)),
+    Layer.provideMerge(Layer.mergeAll(Protection.layer, InstallPermits.layer, TargetPermits.layer)),
     Layer.provideMerge(services),
   )
 
@@ -108,7 +117,8 @@ export const makeWorld = Effect.fnUntraced(function* (choices: Partial<InstanceS
   const startOperator = Effect.fnUntraced(function* () {
     const scope = yield* Scope.make()
     yield* Layer.build(layer).pipe(
-      Effect.flatMap((context) => Effect.provideContext(runInstances(Effect.void), context)),
+      Effect.flatMap((context) => Effect.provideContext(Effect.andThen(awaitCaches, runInstances), context)),
+      Random.withSeed("a world"),
       Scope.provide(scope),
       Effect.forkIn(scope),
     )

@@ -60,6 +60,8 @@ export const installing = (
     over,
     config: new Map(),
     superseding: false,
+    urgency: { urgent: true, failing: false },
+    progress: { stage: "running", movedAt: 0, changed: new Set() },
   })
 /** The target is ready and version 6.0.22 installed. */
 export const done: Facts = {

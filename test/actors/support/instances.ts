@@ -13,6 +13,14 @@ export const manifestOf = (spec: Readonly<Record<string, unknown>> = {}): KubeMa
   spec: { version: "6.0.22", target: { type: "vcluster" }, deletionPolicy: "Delete", ...spec },
 })
 
+/** Of a platform: users log in, with a client secret that is kept in Secret `oauth`. */
+export const tenantAuth = {
+  image: `auth@sha256:${"0".repeat(64)}`,
+  issuer: "https://id.example",
+  clientId: "console",
+  clientSecretRef: { name: "oauth", key: "clientSecret" },
+}
+
 /** The same as the server stores it, in the life `uid`. */
 export const storedAs = (uid: string, spec?: Readonly<Record<string, unknown>>): KubeObject => ({
   ...manifestOf(spec),

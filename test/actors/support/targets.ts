@@ -4,16 +4,23 @@ import type { TargetObservation, TargetVerdict } from "../../../src/actors/insta
 
 export const deployed = { revision: 1, status: "deployed", lastDeployed: Option.some(1) } as const
 
+/** Objects of the release that are gone. */
+export const missing = (...objects: ReadonlyArray<string>) =>
+  objects.map((object) => ({ object, how: "missing", vital: true }) as const)
+
 /** A target that lacks nothing. */
 export const healthy: TargetObservation = {
   now: 0,
   hostNamespace: "pi-team-a-one-hash",
+  predecessor: Option.none(),
   namespace: { _tag: "Ours" },
   protectionApplied: true,
   networkPoliciesApplied: true,
   release: Option.some(deployed),
+  writerGone: true,
   everServed: true,
-  missingObjects: [],
+  lostObjects: [],
+  releaseProblem: Option.none(),
   serviceUID: Option.some("service"),
   recordedServiceUID: Option.some("service"),
   podUID: Option.some("pod"),
@@ -23,6 +30,7 @@ export const healthy: TargetObservation = {
   resyncDeadlineMillis: 90 * 60_000,
   controlPlane: { ready: true, message: "statefulset/vcluster is ready" },
   kubeconfigOwner: Option.some("service"),
+  kubeconfigOverdue: false,
   kubeconfigPublished: true,
   publishedSource: Option.some("1"),
   server: "https://vcluster.pi-team-a-one-hash.svc:443",

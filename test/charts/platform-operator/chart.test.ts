@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
-import { find, lint, type Rendered, render, renderFailure } from "../helm.ts"
+import { cleanupJob } from "../../../src/services/Cleanup/CleanupJob.ts"
+import { find, lint, pick, type Rendered, render, renderFailure } from "../helm.ts"
 
 const chart = "charts/platform-operator"
 const digest = `sha256:${"0123456789abcdef".repeat(4)}`
@@ -14,20 +15,17 @@ const deployment = (values?: object) => find(rendered(values), "Deployment")
 const containerOf = (object: Rendered): unknown => pick(object, "spec", "template", "spec", "containers", 0)
 const argsOf = (object: Rendered): unknown => pick(containerOf(object), "args")
 
-const pick = (from: unknown, ...path: ReadonlyArray<string | number>): unknown =>
-  path.reduce<unknown>(
-    (at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined),
-    from,
-  )
-
 describe("the chart", () => {
   it("has nothing that helm's linter objects to", () => {
     expect(lint(chart, needed)).toBe("")
   })
 
-  it.each(["1.27.0", "1.30.0", "1.35.4", "1.36.0"])("renders for Kubernetes %s", (kubeVersion) => {
-    expect(rendered({}, { kubeVersion }).map(({ kind }) => kind)).toContain("Deployment")
-  })
+  it.each([27, 28, 29, 30, 31, 32, 33, 34, 35, 36].map((minor) => `1.${minor}.0`))(
+    "renders for Kubernetes %s",
+    (kubeVersion) => {
+      expect(rendered({}, { kubeVersion }).map(({ kind }) => kind)).toContain("Deployment")
+    },
+  )
 
   it("carries the version of the operator", () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8"))
@@ -44,13 +42,34 @@ describe("the chart", () => {
       "ClusterRoleBinding/platform-operator",
       "CustomResourceDefinition/platforminstances.platform.di-framework.dev",
       "Deployment/platform-operator",
+      "NetworkPolicy/platform-operator-cleanup",
       "PersistentVolumeClaim/platform-operator-state",
       "Role/platform-operator",
       "Role/platform-operator-cleanup",
       "RoleBinding/platform-operator",
       "RoleBinding/platform-operator-cleanup",
+      "Service/platform-operator-metrics",
       "ServiceAccount/platform-operator",
     ])
+  })
+
+  it("leaves the cleanup pods no network, in the namespace they run in", () => {
+    const policy = find(rendered({ cleanupNamespace: "cleaning" }), "NetworkPolicy")
+    expect(policy.metadata.namespace).toBe("cleaning")
+    const { metadata } = cleanupJob({
+      image: "operator",
+      cleanupNamespace: "cleaning",
+      base: "/base",
+      currentBase: "/base",
+      key: { namespace: "team-a", name: "one" },
+      uid: "life",
+    })
+    const selected: unknown = pick(policy, "spec", "podSelector", "matchLabels")
+    expect(metadata.labels).toMatchObject({ ...(typeof selected === "object" ? selected : {}) })
+    expect(pick(policy, "spec")).toEqual({
+      podSelector: { matchLabels: { "app.kubernetes.io/name": "platform-operator-storage-cleanup" } },
+      policyTypes: ["Ingress", "Egress"],
+    })
   })
 
   it("keeps two releases apart but for the cluster's one ClusterRole", () => {
@@ -77,19 +96,22 @@ describe("a value", () => {
       "--repair-interval=30m",
       "--target-poll=10s",
       "--max-concurrent-installs=2",
+      "--max-concurrent-targets=4",
+      "--leader-elect",
     ])
   })
 
   it("that is set becomes its flag", () => {
     const args = argsOf(
       deployment({
-        leaderElect: true,
         replicaCount: 2,
         storageRootBase: "/srv/instances",
         installTimeout: "1h30m",
         repairInterval: "45s",
         targetPoll: "500ms",
         maxConcurrentInstalls: 7,
+        resources: { limits: { memory: "6Gi" } },
+        maxConcurrentTargets: 9,
         cleanupNamespace: "cleaning",
         npm: { registry: "http://registry.example:4873/", existingSecret: "npmrc" },
         extraArgs: ["--zap-log-level=debug"],
@@ -103,6 +125,7 @@ describe("a value", () => {
       "--repair-interval=45s",
       "--target-poll=500ms",
       "--max-concurrent-installs=7",
+      "--max-concurrent-targets=9",
       "--cleanup-namespace=cleaning",
       "--leader-elect",
       "--npm-registry=http://registry.example:4873/",
@@ -111,12 +134,36 @@ describe("a value", () => {
     ])
   })
 
+  it("of memory fits as many operations as it says", () => {
+    for (const [maxConcurrentInstalls, memory] of [
+      [3, "2571Mi"],
+      [3, "2.6Gi"],
+      [1, "1304Mi"],
+      [9, ""],
+    ] as const) {
+      deployment({
+        maxConcurrentInstalls,
+        resources: { limits: memory === "" ? { memory: null } : { memory } },
+      })
+    }
+  })
+
+  it("of plugins that are there already is mounted, and looked at", () => {
+    const object = deployment({ plugins: { existingClaim: "plugins" } })
+    expect(argsOf(object)).toContain("--plugin-directory=/opt/pulumi/own-plugins")
+    expect(JSON.stringify(object)).toContain('"claimName":"plugins"')
+  })
+
   it.each([
     ["image.digest", { image: { digest: "" } }, "/image/digest"],
     ["image.digest", { image: { digest: "v6.0.22" } }, "/image/digest"],
     ["image.digest", { image: { digest: `sha256:${"A".repeat(64)}` } }, "/image/digest"],
     ["image.repository", { image: { digest, repository: `x@${digest}` } }, "/image/repository"],
-    ["replicaCount", { replicaCount: 2 }, "replicaCount: more than 1 replica requires leaderElect"],
+    [
+      "replicaCount",
+      { replicaCount: 2, leaderElect: false },
+      "replicaCount: more than 1 replica requires leaderElect",
+    ],
     [
       "state.existingClaim",
       { state: { existingClaim: "mine" }, passphrase: { existingSecret: "" } },
@@ -124,6 +171,16 @@ describe("a value", () => {
     ],
     ["installTimeout", { installTimeout: "30" }, "/installTimeout"],
     ["maxConcurrentInstalls", { maxConcurrentInstalls: 0 }, "/maxConcurrentInstalls"],
+    [
+      "resources.limits.memory",
+      { maxConcurrentInstalls: 3 },
+      "resources.limits.memory: 2Gi is too little for maxConcurrentInstalls 3: at its peak the pod takes 1928 MiB, which must stay below three quarters of the limit. Set resources.limits.memory to 2571Mi at least",
+    ],
+    [
+      "resources.limits.memory",
+      { resources: { limits: { memory: "1900000000" } } },
+      "resources.limits.memory: 1900000000 is too little for maxConcurrentInstalls 2",
+    ],
     ["storageRootBase", { storageRootBase: "/" }, "/storageRootBase"],
     ["storageRootBase", { storageRootBase: "/var/../etc" }, "/storageRootBase"],
     ["npm.registry", { npm: { registry: "https://user:secret@registry.example" } }, "/npm/registry"],

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { describe, expect, it } from "vitest"
+import { operatorRules } from "../../twins/world/Installation.ts"
 import { find, type Rendered, render } from "../helm.ts"
 
 const Rules = Schema.Struct({
@@ -82,6 +83,23 @@ describe("the least rules", () => {
     const role = find(objects, "Role", "platform-operator-cleanup")
     expect(role.metadata.namespace).toBe("cleaning")
     expect(rights(role)).toContain("batch/jobs create")
+  })
+})
+
+describe("the rules that simulations run under", () => {
+  const kinds = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
+
+  it("are what Helm makes of the chart", () => {
+    const rendered = operator({ rbac: { clusterAdmin: false }, cleanupNamespace: "cleaning" })
+      .filter(({ kind }) => kinds.includes(kind))
+      .map(({ metadata: { labels: _, ...metadata }, ...rest }) => ({ ...rest, metadata }))
+    const written = operatorRules("operator-system", "cleaning").map(({ manifest }) => manifest)
+    const byName = <A extends { readonly kind: string; readonly metadata: { readonly name: string } }>(
+      objects: ReadonlyArray<A>,
+    ) => Object.fromEntries(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object]))
+    expect(Object.keys(byName(rendered))).toHaveLength(rendered.length)
+    expect(written).toHaveLength(rendered.length)
+    expect(byName(written)).toEqual(byName(rendered))
   })
 })
 

@@ -5,6 +5,7 @@ const request = {
   image: "registry.example/operator@sha256:0",
   cleanupNamespace: "cleaning",
   base: "/var/lib/kubesolo/instances/",
+  currentBase: "/srv/instances/",
   key: { namespace: "team-a", name: "one" },
   uid: "11111111-2222-3333-4444-555555555555",
 }
@@ -36,6 +37,7 @@ describe("the cleanup Job", () => {
     ])
     expect(job).toHaveProperty("spec.template.spec.containers.0.args", [
       "--base=/var/lib/kubesolo/instances",
+      "--current-base=/srv/instances",
       "--namespace=team-a",
       "--name=one",
       "--mount=/storage",
@@ -73,5 +75,27 @@ describe("the cleanup Job", () => {
         },
       },
     })
+  })
+
+  it("runs the operator's own image, shares nothing of the node, and is bounded in memory", () => {
+    const job = cleanupJob(request)
+    expect(job).toMatchObject({
+      spec: {
+        template: {
+          spec: {
+            enableServiceLinks: false,
+            securityContext: { seccompProfile: { type: "RuntimeDefault" } },
+            containers: [
+              {
+                image: request.image,
+                resources: { requests: { cpu: "50m", memory: "64Mi" }, limits: { memory: "256Mi" } },
+              },
+            ],
+          },
+        },
+      },
+    })
+    for (const shared of ["hostNetwork", "hostPID", "hostIPC", "serviceAccountName"])
+      expect(job).not.toHaveProperty(`spec.template.spec.${shared}`)
   })
 })

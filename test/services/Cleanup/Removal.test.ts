@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -17,6 +18,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { RemovalError, removeDirectory } from "../../../src/services/Cleanup/Removal.ts"
+import { watchSyncs } from "../../support/syncs.ts"
 
 let world: string
 /** `<base>/<namespace>`. */
@@ -66,6 +68,13 @@ describe("removing an instance's directory", () => {
     expect(removeDirectory(parent, "one")).toBe(true)
     expect(readdirSync(parent)).toEqual(["two"])
     expectCanariesAlive()
+  })
+
+  it("is on the disk when it says that all is gone: the parent is synced without it", async () => {
+    mkdirSync(join(parent, "one", "di-tenants"), { recursive: true })
+    await using watched = await watchSyncs((path) => [path, ...readdirSync(path)])
+    expect(removeDirectory(parent, "one")).toBe(true)
+    expect(watched.seen).toEqual([[realpathSync(parent), "two"]])
   })
 
   it("succeeds when it is not there, again and again, and leaves nothing", () => {

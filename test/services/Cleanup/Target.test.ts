@@ -4,6 +4,7 @@ import { mountProblem, nodePath, targetProblem } from "../../../src/services/Cle
 
 const target = {
   base: "/var/lib/kubesolo/instances",
+  currentBase: "/var/lib/kubesolo/instances",
   namespace: "team-a",
   name: "one",
   mount: "/storage",
@@ -60,6 +61,7 @@ describe("what a cleanup is asked to remove", () => {
     `/${"a".repeat(2000)}`,
   ])("never has the base %j", (base) => {
     expect(targetProblem({ ...target, base })).toContain("--base")
+    expect(targetProblem({ ...target, currentBase: base })).toContain("--current-base")
     expect(targetProblem({ ...target, mount: base })).toContain("--mount")
   })
 
@@ -79,19 +81,47 @@ describe("what is mounted", () => {
     expect(mountProblem(mountinfo(["/", "/"]), target)).toBe("nothing is mounted at /storage")
   })
 
-  it("may be it on whatever file system the base lies", () => {
-    expect(mountProblem(mountinfo(["/instances/team-a", "/storage"]), target)).toBeUndefined()
-    expect(
-      mountProblem(mountinfo(["/@/var/lib/kubesolo/instances/team-a", "/storage"]), target),
-    ).toBeUndefined()
-    expect(mountProblem(mountinfo(["/", "/storage"]), target)).toBeUndefined()
+  // What `mountinfo` shows of each of these is seen on a real node's kernel in mounts.real.test.ts.
+  it.each([
+    ["the node's own", "/var/lib/kubesolo/instances/team-a"],
+    ["a disk that is mounted above the base", "/kubesolo/instances/team-a"],
+    ["a disk that is mounted at the base", "/team-a"],
+    ["a subvolume", "/@/var/lib/kubesolo/instances/team-a"],
+    ["a node that is a container", "/docker/volumes/0a/_data/lib/kubesolo/instances/team-a"],
+    ["a link, or a bind mount, at the base to a folder of its name", "/mnt/ssd/instances/team-a"],
+  ])("may be it on whatever file system the base lies: %s", (_, root) => {
+    expect(mountProblem(mountinfo([root, "/storage"]), target)).toBeUndefined()
   })
 
-  it("is refused when the kubelet followed a link to another folder", () => {
-    expect(mountProblem(mountinfo(["/etc", "/storage"]), target)).toBe(
-      "/var/lib/kubesolo/instances/team-a leads to /etc on the node",
+  it("may lie where the operator's base of now is, when the recorded one leads there", () => {
+    const moved = { ...target, currentBase: "/mnt/ssd/platform" }
+    for (const root of ["/mnt/ssd/platform/team-a", "/ssd/platform/team-a", "/platform/team-a"]) {
+      expect(mountProblem(mountinfo([root, "/storage"]), moved)).toBeUndefined()
+      expect(mountProblem(mountinfo([root, "/storage"]), target)).toContain(`leads to ${root}`)
+    }
+    expect(mountProblem(mountinfo(["/mnt/ssd/other/team-a", "/storage"]), moved)).toContain("leads to")
+  })
+
+  it.each([
+    "/etc",
+    "/elsewhere/team-a",
+    "/instances/xteam-a",
+    "/xinstances/team-a",
+    "/var/lib/kubesolo/instances/team-b/team-a",
+    "/var/lib/kubesolo/instances/team-a/team-b",
+    "/var/lib/kubesolo/instances",
+    "/lib/kubesolo/team-a",
+    "/var/lib/kubesolo/instances/team-a//deleted",
+  ])("is refused when the kubelet followed a link to another folder: %s", (root) => {
+    expect(mountProblem(mountinfo([root, "/storage"]), target)).toBe(
+      `/var/lib/kubesolo/instances/team-a leads to ${root} on the node`,
     )
-    expect(mountProblem(mountinfo(["/instances/xteam-a", "/storage"]), target)).toContain("leads to")
+  })
+
+  it("is refused when it is a whole file system: a mount at the namespace's folder, or a link to one", () => {
+    expect(mountProblem(mountinfo(["/", "/storage"]), target)).toBe(
+      "/var/lib/kubesolo/instances/team-a is a mount point on the node, or leads to one",
+    )
   })
 
   it("is what was mounted last", () => {
@@ -100,7 +130,7 @@ describe("what is mounted", () => {
   })
 
   it("must have no other mount inside the instance's directory", () => {
-    const own = ["/i/team-a", "/storage"] as const
+    const own = ["/instances/team-a", "/storage"] as const
     expect(mountProblem(mountinfo(own, ["/x", "/storage/one/di-tenants/with\\040blank"]), target)).toBe(
       "/var/lib/kubesolo/instances/team-a/one/di-tenants/with blank is a mount point on the node: unmount it first",
     )

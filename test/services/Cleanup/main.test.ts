@@ -20,7 +20,13 @@ const cleanup = (...args: ReadonlyArray<string>) => {
 
 describe("the cleanup process", () => {
   it("removes nothing where nothing is mounted", () => {
-    const given = ["--base=/base", "--namespace=team-a", "--name=one", `--mount=${mount}`]
+    const given = [
+      "--base=/base",
+      "--current-base=/base",
+      "--namespace=team-a",
+      "--name=one",
+      `--mount=${mount}`,
+    ]
     expect(cleanup(...given)).toEqual({
       status: 1,
       lines: [`removed nothing: nothing is mounted at ${mount}`],
@@ -30,7 +36,13 @@ describe("the cleanup process", () => {
   })
 
   it("refuses what is no name, in one line", () => {
-    const given = ["--base=/base", "--namespace=team-a", "--name=../..\nx", `--mount=${mount}`]
+    const given = [
+      "--base=/base",
+      "--current-base=/base",
+      "--namespace=team-a",
+      "--name=../..\nx",
+      `--mount=${mount}`,
+    ]
     expect(cleanup(...given)).toEqual({
       status: 2,
       lines: ['refused: --name "../..\\nx" is not the name of an instance'],

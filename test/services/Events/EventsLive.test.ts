@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Predicate } from "effect"
 import { TestClock, TestConsole } from "effect/testing"
 import { utf8Bytes } from "../../../src/schema/Text.ts"
 import { Events, type OperatorEvent } from "../../../src/services/Events/Events.ts"
@@ -103,18 +103,18 @@ describe("an event", () => {
 })
 
 describe("the same event again", () => {
-  it.effect("within ten minutes of the last one is counted, not written anew", () =>
+  it.effect("within a day of the last one is counted, not written anew", () =>
     Effect.gen(function* () {
       const { emit, all } = yield* emitting
       yield* emit(regarding, failed)
-      yield* TestClock.adjust("9 minutes")
+      yield* TestClock.adjust("23 hours")
       yield* emit(regarding, failed)
-      yield* TestClock.adjust("9 minutes")
+      yield* TestClock.adjust("23 hours")
       yield* emit(regarding, failed)
       assert.strictEqual(all().length, 1)
       assert.deepStrictEqual(all()[0]?.series, {
         count: 3,
-        lastObservedTime: "1970-01-01T00:18:00.000000Z",
+        lastObservedTime: "1970-01-02T22:00:00.000000Z",
       })
     }),
   )
@@ -123,7 +123,7 @@ describe("the same event again", () => {
     Effect.gen(function* () {
       const { emit, all } = yield* emitting
       yield* emit(regarding, failed)
-      yield* TestClock.adjust("11 minutes")
+      yield* TestClock.adjust("25 hours")
       yield* emit(regarding, failed)
       assert.deepStrictEqual(
         all().map((event) => event.series),
@@ -146,7 +146,7 @@ describe("the same event again", () => {
 
   for (const [name, again] of [
     ["another note", { event: { ...failed, note: "npm is back" }, object: regarding }],
-    ["another reason", { event: { ...failed, reason: "Installed" }, object: regarding }],
+    ["another reason", { event: { ...failed, reason: "TargetError" }, object: regarding }],
     ["another type", { event: { ...failed, type: "Normal" }, object: regarding }],
     ["another life of the object", { event: failed, object: configMap("one", "9", { uid: "second" }) }],
   ] as const) {
@@ -159,6 +159,85 @@ describe("the same event again", () => {
       }),
     )
   }
+})
+
+describe("F51 a failure that goes on", () => {
+  /** Tries again for a day, with the longest pause there is, and says what `tell` gives. */
+  const aDay = Effect.fnUntraced(function* (tell: (attempt: number) => OperatorEvent, object = regarding) {
+    const { emit, all } = yield* emitting
+    for (let attempt = 0; attempt * 1_000 < 86_400; attempt++) {
+      yield* emit(object, tell(attempt))
+      yield* TestClock.adjust("1000 seconds")
+    }
+    return all()
+  })
+  const occurrences = (events: ReadonlyArray<Record<string, unknown>>) =>
+    events.reduce(
+      (sum, { series }) => sum + (Predicate.hasProperty(series, "count") ? Number(series.count) : 1),
+      0,
+    )
+
+  it.effect("is one Event, counted", () =>
+    Effect.gen(function* () {
+      const events = yield* aDay(() => failed)
+      assert.lengthOf(events, 1)
+      assert.strictEqual(occurrences(events), 87)
+    }),
+  )
+
+  it.effect("is ten at most, though it says something else each time, for four reasons by turns", () =>
+    Effect.gen(function* () {
+      const reasons = [
+        "InstallFailed",
+        "TargetError",
+        "TenantAuthSecretUnavailable",
+        "InternalError",
+      ] as const
+      const events = yield* aDay((attempt) => ({
+        ...failed,
+        reason: reasons[attempt % reasons.length] ?? assert.fail(),
+        note: `attempt ${attempt}`,
+      }))
+      assert.isAtMost(events.length, 10)
+      assert.strictEqual(occurrences(events), 87)
+      for (const [attempt, reason] of reasons.entries()) {
+        // The first of each is there, in its own words, since it happened.
+        const first = events.find((event) => event.reason === reason)
+        assert.deepInclude(first, { note: `attempt ${attempt}` })
+      }
+    }),
+  )
+
+  it.effect("of which new words are told again at once when the object was edited", () =>
+    Effect.gen(function* () {
+      const { emit, all } = yield* emitting
+      const edited = (generation: number) => ({
+        ...regarding,
+        metadata: { ...regarding.metadata, generation },
+      })
+      yield* emit(edited(1), { ...failed, note: "one" })
+      yield* emit(edited(1), { ...failed, note: "two" })
+      yield* emit(edited(1), { ...failed, note: "three" })
+      assert.deepStrictEqual(
+        all().map(({ note }) => note),
+        ["one", "two"],
+      )
+      yield* emit(edited(2), { ...failed, note: "four" })
+      assert.deepStrictEqual(
+        all().map(({ note }) => note),
+        ["one", "two", "four"],
+      )
+    }),
+  )
+
+  it.effect("holds back nothing that went well", () =>
+    Effect.gen(function* () {
+      const { emit, all } = yield* emitting
+      const repaired = { ...failed, type: "Normal", reason: "Repaired" } as const
+      for (let each = 0; each < 5; each++) yield* emit(regarding, { ...repaired, note: `Secret ${each}` })
+      assert.lengthOf(all(), 5)
+    }),
+  )
 })
 
 describe("an event that cannot be written", () => {
@@ -182,6 +261,47 @@ describe("an event that cannot be written", () => {
       yield* api.arrived(1)
       yield* TestClock.adjust("5 seconds")
       assert.isDefined(fiber.pollUnsafe())
+    }),
+  )
+})
+
+describe("an event about an object in a namespace that ends", () => {
+  const refusal = FakeApi.status(
+    403,
+    "Forbidden",
+    'events.events.k8s.io "x" is forbidden: unable to create new content in namespace ns because it is being terminated',
+  )
+  const requests = (api: { readonly requests: ReadonlyArray<FakeApi.Request> }) =>
+    api.requests.map(({ method }) => method)
+
+  it.effect("is not written again after the server has refused one", () =>
+    Effect.gen(function* () {
+      const { api, emit } = yield* emitting
+      api.answer(refusal)
+      yield* emit(regarding, failed)
+      yield* emit(regarding, { ...failed, reason: "TargetError" })
+      assert.deepStrictEqual(requests(api), ["POST"])
+    }),
+  )
+
+  it.effect("is not written when it tells of such a refusal itself", () =>
+    Effect.gen(function* () {
+      const { api, emit } = yield* emitting
+      const note =
+        "store kubeconfig: unable to create new content in namespace ns because it is being terminated"
+      yield* emit(regarding, { ...failed, note })
+      assert.deepStrictEqual(requests(api), [])
+    }),
+  )
+
+  it.effect("is written for another object, and for one of that name that comes after it", () =>
+    Effect.gen(function* () {
+      const { api, emit, keep, all } = yield* emitting
+      api.answer(refusal)
+      yield* emit(regarding, failed)
+      api.answer(keep)
+      yield* emit({ ...regarding, metadata: { ...regarding.metadata, uid: "successor" } }, failed)
+      assert.lengthOf(all(), 1)
     }),
   )
 })

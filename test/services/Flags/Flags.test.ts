@@ -42,12 +42,18 @@ describe("the command line", () => {
         repairInterval: Duration.minutes(30),
         targetPoll: Duration.seconds(10),
         maxConcurrentInstalls: 2,
+        maxConcurrentTargets: 4,
+        minFreeSpace: 512 * 2 ** 20,
+        operationMemory: 768 * 2 ** 20,
+        pluginDirectory: Option.none(),
         cleanupNamespace: Option.none(),
         operatorNamespace: Option.none(),
         operatorImage: Option.none(),
         leaderElect: false,
         logLevel: "Info",
         npmRegistry: Option.none(),
+        pluginServer: Option.none(),
+        watchNamespaces: [],
         npmrc: Option.none(),
         vclusterChart: Option.none(),
         vclusterChartDigest: Option.none(),
@@ -72,7 +78,12 @@ describe("the command line", () => {
     ["target-poll", "10s", "targetPoll", Duration.seconds(10)],
     ["target-poll", "500ms", "targetPoll", Duration.millis(500)],
     ["max-concurrent-installs", "1", "maxConcurrentInstalls", 1],
+    ["max-concurrent-targets", "7", "maxConcurrentTargets", 7],
     ["max-concurrent-installs", "100", "maxConcurrentInstalls", 100],
+    ["min-free-space", "2Gi", "minFreeSpace", 2 * 2 ** 30],
+    ["min-free-space", "0", "minFreeSpace", 0],
+    ["operation-memory", "700Mi", "operationMemory", 700 * 2 ** 20],
+    ["plugin-directory", "/srv/plugins", "pluginDirectory", Option.some("/srv/plugins")],
     ["cleanup-namespace", "a".repeat(63), "cleanupNamespace", Option.some("a".repeat(63))],
     ["operator-namespace", "platform-operator", "operatorNamespace", Option.some("platform-operator")],
     [
@@ -86,7 +97,11 @@ describe("the command line", () => {
     ["zap-log-level", "WARN", "logLevel", "Warn"],
     ["zap-log-level", "error", "logLevel", "Error"],
     ["zap-log-level", "panic", "logLevel", "Fatal"],
+    ["zap-log-level", "1", "logLevel", "Debug"],
+    ["zap-log-level", "5", "logLevel", "Trace"],
     ["npm-registry", "http://registry:4873/", "npmRegistry", Option.some("http://registry:4873/")],
+    ["watch-namespaces", "team-a,team-b", "watchNamespaces", ["team-a", "team-b"]],
+    ["plugin-server", "https://plugins/here", "pluginServer", Option.some("https://plugins/here")],
     ["npmrc", "/etc/npmrc", "npmrc", Option.some("/etc/npmrc")],
     ["vcluster-chart", "/charts/v.tgz", "vclusterChart", Option.some("/charts/v.tgz")],
     ["vcluster-chart-digest", digest, "vclusterChartDigest", Option.some(digest)],
@@ -111,6 +126,8 @@ describe("the command line", () => {
   const bad: ReadonlyArray<readonly [flag: string, value: string, wayOut: string]> = [
     ["state-dir", "state", "an absolute path"],
     ["state-dir", "/", "an absolute path"],
+    ["min-free-space", "1GB", "a number of bytes, such as 512Mi"],
+    ["operation-memory", "-1", "a number of bytes, such as 512Mi"],
     ["state-dir", "/a//b", "an absolute path"],
     ["passphrase-file", "/a/../b", "without . and .. parts"],
     ["passphrase-file", "/a\nb", "an absolute path"],
@@ -127,6 +144,7 @@ describe("the command line", () => {
     ["repair-interval", "-5m", "a duration longer than 0s"],
     ["target-poll", "10 s", "a duration longer than 0s"],
     ["max-concurrent-installs", "0", "at least 1"],
+    ["max-concurrent-targets", "0", "at least 1"],
     ["max-concurrent-installs", "-1", "at least 1"],
     ["max-concurrent-installs", "1.5", "a whole number"],
     ["max-concurrent-installs", "two", "a whole number"],
@@ -138,8 +156,11 @@ describe("the command line", () => {
     ["operator-image", "op@sha256:00", "an image reference"],
     ["zap-log-level", "loud", "debug, info, warn, error or panic"],
     ["zap-log-level", "toString", "debug, info, warn, error or panic"],
-    ["zap-log-level", "2", "numbers are not supported"],
+    ["zap-log-level", "0", "a whole number of at least 1"],
+    ["zap-log-level", "-1", "a whole number of at least 1"],
     ["npm-registry", "registry:4873", "an http or https URL"],
+    ["watch-namespaces", "team-a, team-b", "names of namespaces, separated by commas"],
+    ["plugin-server", "plugins", "an http or https URL"],
     ["npm-registry", "ftp://registry", "an http or https URL"],
     ["npm-registry", "http://", "an http or https URL"],
     ["npmrc", ".npmrc", "an absolute path"],
@@ -243,12 +264,6 @@ describe("flags together", () => {
     Effect.gen(function* () {
       assert.include(yield* problem("--metrics-address=:8081"), "--metrics-address are both :8081")
       yield* Effect.flatMap(accepted("--metrics-address=:0", "--health-address=:0"), checkFlags)
-    }),
-  )
-
-  it.effect("leader election is refused as long as there is none", () =>
-    Effect.gen(function* () {
-      assert.match(yield* problem("--leader-elect"), /^--leader-elect: .* run one replica without it$/)
     }),
   )
 })

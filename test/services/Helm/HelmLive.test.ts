@@ -1,11 +1,11 @@
 // The layer over a program that stands in for helm: what reaches a child, and what comes back from one. That the
 // real helm does with it what the layer needs is held by the end-to-end tests.
-import { NodeServices } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, FileSystem, Layer, Option } from "effect"
 import { Helm } from "../../../src/services/Helm/Helm.ts"
 import { HelmLive, type HelmOptions } from "../../../src/services/Helm/HelmLive.ts"
 import { type KubeObject, Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { machine } from "../../support/machine.ts"
 
 const release = { namespace: "host", name: "vcluster" }
 
@@ -70,7 +70,7 @@ ${script}
     )
   })
 
-layer(NodeServices.layer, { excludeTestServices: true })("Helm as a child", (it) => {
+layer(machine, { excludeTestServices: true })("Helm as a child", (it) => {
   it.effect("installs the chart, with values that only its input carries", () =>
     onStage(":", ({ dir, helm, seen }) =>
       Effect.gen(function* () {
@@ -84,6 +84,47 @@ layer(NodeServices.layer, { excludeTestServices: true })("Helm as a child", (it)
           exportKubeConfig: { server: "https://x" },
         })
       }),
+    ),
+  )
+
+  it.effect("F54: keeps 5 revisions, and values come to it byte for byte", () =>
+    onStage(
+      ":",
+      ({ helm, seen }) =>
+        Effect.gen(function* () {
+          const values = { text: 'Grüße, 世界 \u{1F680} \u0000 \\ "quoted"' }
+          const kept = Effect.map(seen("argv"), (argv) => {
+            const words = argv.split("\n")
+            return words[words.indexOf("--history-max") + 1]
+          })
+          yield* helm.install(release, values)
+          assert.strictEqual(yield* seen("stdin"), JSON.stringify(values))
+          assert.strictEqual(yield* kept, "5")
+          yield* helm.reapply(release)
+          assert.strictEqual(yield* kept, "5")
+          yield* helm.rollback(release, 1)
+          assert.strictEqual(yield* kept, "5")
+        }),
+      { records: [record(1, "deployed")] },
+    ),
+  )
+
+  it.effect("waits for no object to be ready, and takes nothing away when it fails", () =>
+    onStage(
+      ":",
+      ({ helm, seen }) =>
+        Effect.gen(function* () {
+          for (const run of [helm.install(release, {}), helm.rollback(release, 1), helm.reapply(release)]) {
+            yield* run
+            assert.notMatch(
+              yield* seen("argv"),
+              /^--(wait|atomic|rollback-on-failure|cleanup-on-fail|force-replace|force)\b(?!-conflicts)/m,
+            )
+            assert.match(yield* seen("argv"), /^--server-side=true$/m)
+            assert.match(yield* seen("argv"), /^--force-conflicts$/m)
+          }
+        }),
+      { records: [record(1, "deployed")] },
     ),
   )
 
@@ -136,7 +177,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("Helm as a child", (it)
     ),
   )
 
-  it.effect("gets one SIGTERM when interrupted, and is awaited while it writes its record", () =>
+  it.effect("F03: gets one SIGTERM when interrupted, and is awaited while it writes its record", () =>
     onStage(
       `trap 'echo asked >> $OUT/log; sleep 0.2; echo recorded >> $OUT/log; exit 1' TERM
        touch $OUT/ready; while :; do sleep 0.05; done`,
@@ -147,7 +188,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("Helm as a child", (it)
           yield* fs.exists(`${dir}/ready`).pipe(Effect.repeat({ until: (there) => there }))
           yield* Fiber.interrupt(fiber)
           assert.strictEqual(yield* fs.readFileString(`${dir}/log`), "asked\nrecorded\n")
-        }).pipe(Effect.provide(NodeServices.layer)),
+        }).pipe(Effect.provide(machine)),
     ),
   )
 
@@ -171,7 +212,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("Helm as a child", (it)
           const fs = yield* FileSystem.FileSystem
           assert.include((yield* Effect.flip(helm.reapply(release))).message, "no deployed revision")
           assert.isFalse(yield* fs.exists(`${dir}/argv`))
-        }).pipe(Effect.provide(NodeServices.layer)),
+        }).pipe(Effect.provide(machine)),
       { records: [record(1, "pending-install")] },
     ),
   )

@@ -56,6 +56,9 @@ kind: Service
 metadata:
   name: vcluster
   namespace: host
+  annotations:
+spec:
+  selector: {app: vcluster}
 ---
 # Source: vcluster/templates/empty.yaml
 ---
@@ -78,18 +81,22 @@ const payload = (release: unknown, pack: (text: string) => Uint8Array = gzipSync
   })
 
 const objects = [
-  { apiVersion: "v1", kind: "Service", namespace: Option.some("host"), name: "vcluster" },
+  {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "vcluster", namespace: "host" },
+    spec: { selector: { app: "vcluster" } },
+  },
   {
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "ClusterRole",
-    namespace: Option.none(),
-    name: "vc-vcluster-v-host",
+    metadata: { name: "vc-vcluster-v-host" },
   },
-  { apiVersion: "v1", kind: "Secret", namespace: Option.some("host"), name: "listed" },
+  { apiVersion: "v1", kind: "Secret", metadata: { name: "listed", namespace: "host" } },
 ]
 
 describe("the objects of a release", () => {
-  it.effect("are those of the stored manifest, lists taken apart", () =>
+  it.effect("are those of the stored manifest, lists taken apart, empty fields left out", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* releaseObjects(payload({ name: "vcluster", manifest })), objects)
     }),

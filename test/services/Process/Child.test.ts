@@ -1,9 +1,9 @@
-import { NodeServices } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, FileSystem, Option, Stream } from "effect"
 import { type ChildOptions, runChild, spawnChild } from "../../../src/services/Process/Child.ts"
 import { childEnvironment } from "../../../src/services/Process/Environment.ts"
 import { processStartTime, sessionProcesses } from "../../../src/services/Process/Session.ts"
+import { machine } from "../../support/machine.ts"
 
 const sh = (script: string, more?: Partial<ChildOptions>): ChildOptions => ({
   command: "/bin/sh",
@@ -17,7 +17,7 @@ const sh = (script: string, more?: Partial<ChildOptions>): ChildOptions => ({
 const firstLine = (child: { readonly stdout: Stream.Stream<Uint8Array, unknown> }) =>
   child.stdout.pipe(Stream.decodeText(), Stream.splitLines, Stream.runHead, Effect.map(Option.getOrThrow))
 
-layer(NodeServices.layer, { excludeTestServices: true })("a child process", (it) => {
+layer(machine, { excludeTestServices: true })("a child process", (it) => {
   it.effect("gets its input, and its outputs and exit code come back", () =>
     Effect.gen(function* () {
       const result = yield* runChild({ ...sh("cat; echo oops >&2; exit 3"), input: "hello" })

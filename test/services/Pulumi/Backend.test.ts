@@ -35,6 +35,17 @@ layer(NodeServices.layer)("the backend's files", (it) => {
     }),
   )
 
+  it.effect("meta.yaml goes when it was cut off, and stays when it was not", () =>
+    Effect.gen(function* () {
+      const { fs, root, put, paths } = yield* scene
+      yield* put("meta.yaml", "version: 1\n")
+      assert.deepStrictEqual(yield* mendBackend(paths), [])
+      yield* put("meta.yaml", "")
+      assert.deepStrictEqual(yield* mendBackend(paths), ["meta.yaml"])
+      assert.isFalse(yield* fs.exists(`${root}/.pulumi/meta.yaml`))
+    }),
+  )
+
   it.effect("the history of the newest operations is kept, by their time and not by their name", () =>
     Effect.gen(function* () {
       const { fs, root, put, paths } = yield* scene

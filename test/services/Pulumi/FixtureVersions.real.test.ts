@@ -2,13 +2,13 @@
 // Kinds of objects are stood in for by components: no cluster, no provider.
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { gunzipSync } from "node:zlib"
-import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber, Layer, Redacted, Schedule, Schema } from "effect"
 import { Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
 import { writeVersion } from "../../fixtures/platform/pack.mts"
+import { machine } from "../../support/machine.ts"
 import { programPath } from "./apiServer.ts"
 import { optionsIn, repository, targets, temporary } from "./harness.ts"
 
@@ -99,7 +99,14 @@ const scene = Effect.gen(function* () {
     const told = resources.find(({ urn }) => urn.endsWith("::di-platform-version"))
     return { version: told?.inputs?.data?.version, resources: resources.length }
   })
-  return { run, installed }
+  /** Has the package bring another version of the provider's library. */
+  const pinProvider = (version: string) =>
+    writeFileSync(`${modules}/@pulumi/kubernetes/package.json`, JSON.stringify({ version }))
+  const addPlugin = (version: string) => {
+    mkdirSync(`${root}/plugins/resource-kubernetes-v${version}`)
+    writeFileSync(`${root}/plugins/resource-kubernetes-v${version}/pulumi-resource-kubernetes`, "")
+  }
+  return { run, installed, pinProvider, addPlugin }
 })
 
 describe("the program of a version", () => {
@@ -133,7 +140,26 @@ describe("the program of a version", () => {
         assert.isUndefined(changes.create)
         assert.isUndefined(changes.delete)
         assert.deepStrictEqual(yield* installed, { ...whole, version: "6.0.22" })
-      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-    300_000,
+      }).pipe(Effect.scoped, Effect.provide(machine)),
+    3_600_000,
+  )
+
+  it.live(
+    "needs the provider plugin that its package pins, and changes nothing as long as that is missing",
+    () =>
+      Effect.gen(function* () {
+        const { run, installed, pinProvider, addPlugin } = yield* scene
+        yield* run("6.0.21")
+        const before = yield* installed
+        pinProvider("4.26.0")
+        const error = yield* Effect.flip(run("6.0.22"))
+        assert.strictEqual(error.step, "check plugin")
+        assert.include(error.message, "The Kubernetes provider plugin 4.26.0 is missing")
+        assert.deepStrictEqual(yield* installed, before)
+        addPlugin("4.26.0")
+        yield* run("6.0.22")
+        assert.deepStrictEqual(yield* installed, { ...before, version: "6.0.22" })
+      }).pipe(Effect.scoped, Effect.provide(machine)),
+    3_600_000,
   )
 })

@@ -64,3 +64,40 @@ it.effect("the engine's own errors are what a failure says; a runner that just e
     assert.include(JSON.stringify(ended), "last words")
   }),
 )
+
+it.effect(
+  "what the up has made, changed or removed is kept for people; providers and what stays are not",
+  () =>
+    Effect.gen(function* () {
+      const { fiber, followed, say } = yield* scene
+      const done = (
+        type: string,
+        name: string,
+        operation: string,
+        state: "done" | "failed" = "done",
+      ): RunnerEvent => ({
+        type: "resource",
+        state,
+        urn: `urn:pulumi:prod::platform::${type}::${name}`,
+        operation,
+      })
+      yield* say({ type: "step", step: "refresh" })
+      yield* say(done("kubernetes:core/v1:ConfigMap", "settings", "refresh"))
+      yield* say(done("kubernetes:core/v1:ConfigMap", "gone", "delete"))
+      yield* say({ type: "step", step: "up" })
+      yield* say(done("kubernetes:core/v1:Namespace", "wasmcloud", "same"))
+      yield* say(done("pulumi:providers:kubernetes", "platform", "update"))
+      yield* say(done("kubernetes:core/v1:ConfigMap", "settings", "update"))
+      yield* say(done("platform:Hosts$kubernetes:apps/v1:Deployment", "hosts", "create"))
+      yield* say(done("kubernetes:core/v1:Secret", "token", "create-replacement"))
+      yield* say(done("kubernetes:core/v1:Secret", "token", "replace"))
+      yield* say(done("kubernetes:core/v1:Secret", "late", "create", "failed"))
+      yield* say({ type: "outcome", outcome: "failed", step: "up", message: "", changes: {} })
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(followed.changed, [
+        "ConfigMap settings (updated)",
+        "Deployment hosts (created)",
+        "Secret token (replaced)",
+      ])
+    }),
+)

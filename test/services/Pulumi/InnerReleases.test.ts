@@ -2,11 +2,11 @@
 // end-to-end tests; here a script stands in for it and writes down how it was called.
 import { existsSync, readFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
-import { NodeServices } from "@effect/platform-node"
 import { assert, it, layer } from "@effect/vitest"
 import { Effect, FileSystem, Option } from "effect"
 import type { KubeManifest } from "../../../src/services/Kubernetes/Kubernetes.ts"
-import { repairOf, restoreReleases } from "../../../src/services/Pulumi/InnerReleases.ts"
+import { type Done, repairOf, restoreReleases } from "../../../src/services/Pulumi/InnerReleases.ts"
+import { machine } from "../../support/machine.ts"
 import { makeTarget, refused, stored } from "./fakeTarget.ts"
 import { optionsIn, temporary } from "./harness.ts"
 
@@ -18,6 +18,10 @@ it("what is done follows from the newest record", () => {
     [["deployed"], true, { _tag: "Nothing" }],
     [["superseded", "deployed"], true, { _tag: "Nothing" }],
     [["pending-install"], false, { _tag: "Uninstall" }],
+    // Helm was done and the engine was killed before it wrote that down.
+    [["deployed"], false, { _tag: "Uninstall" }],
+    [["superseded", "deployed"], false, { _tag: "Uninstall" }],
+    [[], false, { _tag: "Nothing" }],
     [["deployed", "pending-upgrade"], true, { _tag: "Rollback", revision: 1 }],
     [["superseded", "deployed", "pending-upgrade"], true, { _tag: "Rollback", revision: 2 }],
     [["superseded", "deployed", "failed", "pending-rollback"], true, { _tag: "Rollback", revision: 2 }],
@@ -75,13 +79,15 @@ const scene = Effect.fnUntraced(function* (words = "") {
   const fs = yield* FileSystem.FileSystem
   const root = yield* temporary
   const helmPath = `${root}/helm`
-  const rollback = words === "" ? `touch ${root}/rolled-back` : `echo "${words}" >&2; exit 1`
+  const refuse = `echo "${words}" >&2; exit 1`
+  const rollback = words === "" ? `touch ${root}/rolled-back` : refuse
+  const uninstall = words === "" ? ":" : refuse
   yield* fs.writeFileString(
     helmPath,
-    `#!/bin/sh\necho "$@" >> ${root}/calls\ncase "$1" in rollback) ${rollback} ;; esac\n`,
+    `#!/bin/sh\necho "$@" >> ${root}/calls\ncase "$1" in rollback) ${rollback} ;; uninstall) ${uninstall} ;; esac\n`,
     { mode: 0o700 },
   )
-  const told: Array<string> = []
+  const told: Array<Done> = []
   const restore = (
     client: ReturnType<typeof makeTarget>,
     names: ReadonlyArray<string>,
@@ -95,7 +101,7 @@ const scene = Effect.fnUntraced(function* (words = "") {
         options: optionsIn(root, { helmPath }),
       },
       pass,
-      (sentence) => Effect.sync(() => told.push(sentence)),
+      (done) => Effect.sync(() => told.push(done)),
     )
   return {
     restore,
@@ -110,7 +116,7 @@ const before = { when: "before engine", recover: false } as const
 const after = { when: "after engine", recover: false } as const
 const end = "--namespace wasmcloud --kubeconfig /memory/kubeconfig"
 
-layer(NodeServices.layer, { excludeTestServices: true })("inner releases", (it) => {
+layer(machine, { excludeTestServices: true })("inner releases", (it) => {
   it.effect("left pending are set right with the instance's own kubeconfig, and none without a record", () =>
     Effect.gen(function* () {
       const { restore, told, calls } = yield* scene()
@@ -122,7 +128,10 @@ layer(NodeServices.layer, { excludeTestServices: true })("inner releases", (it) 
       yield* restore(target, ["stuck", "fine", "none"], { when: "before engine", recover: true })
       assert.deepStrictEqual(calls(), [`rollback stuck 1 ${end}`])
       assert.deepStrictEqual(told, [
-        "Helm release stuck inside the instance was left half-way and has been rolled back to revision 1.",
+        {
+          notice:
+            "Helm release stuck inside the instance was left half-way and has been rolled back to revision 1.",
+        },
       ])
     }),
   )
@@ -175,8 +184,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("inner releases", (it) 
         yield* restore(target, ["one"], after)
         assert.deepStrictEqual(calls(), [`rollback one 3 ${end}`])
         assert.deepStrictEqual(told, [
-          "Helm release one inside the instance was applied again, which put back Secret wasmcloud/token (missing), " +
-            "ConfigMap wasmcloud/settings (edited).",
+          { restored: ["Secret wasmcloud/token (missing)", "ConfigMap wasmcloud/settings (edited)"] },
         ])
       }),
   )
@@ -190,9 +198,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("inner releases", (it) 
         ...(rolledBack() ? [stored(token)] : []),
       ])
       yield* restore(target, ["one"], before)
-      assert.deepStrictEqual(told, [
-        "Helm release one inside the instance was applied again, which put back Secret wasmcloud/token (missing).",
-      ])
+      assert.deepStrictEqual(told, [{ restored: ["Secret wasmcloud/token (missing)"] }])
     }),
   )
 
@@ -219,6 +225,42 @@ layer(NodeServices.layer, { excludeTestServices: true })("inner releases", (it) 
         const error = yield* Effect.flip(restore(target, ["one"], after))
         assert.strictEqual(error.message, "helm rollback of release one: no such thing: [redacted]")
       }),
+  )
+
+  it.effect("F52 that cannot be set right say so without a secret of any of their revisions", () =>
+    Effect.gen(function* () {
+      const { restore } = yield* scene("no such thing: planted-token, token: planted-elsewhere")
+      const own = { when: "before engine", recover: true } as const
+      const old = {
+        ...token,
+        stringData: {},
+        data: { token: Buffer.from("planted-token").toString("base64") },
+      }
+      for (const [revisions, told] of [
+        [[record("one", 1, "deployed", [old]), record("one", 2, "pending-upgrade", [settings])], "rollback"],
+        [
+          [record("one", 1, "deployed", [settings]), record("one", 2, "pending-upgrade", [token])],
+          "rollback",
+        ],
+        [[record("one", 1, "pending-install", [token])], "uninstall"],
+        // One that cannot be read says nothing of its secrets; what has the shape of one is taken out all the same.
+        [[stored({ ...record("one", 1, "pending-install"), data: { release: "?" } })], ""],
+      ] as const) {
+        const { message } = yield* Effect.flip(
+          restore(
+            makeTarget(() => revisions),
+            ["one"],
+            own,
+          ),
+        )
+        assert.notInclude(message, "planted-elsewhere")
+        if (told === "") continue
+        assert.strictEqual(
+          message,
+          `helm ${told} of release one: no such thing: [redacted], token: [redacted]`,
+        )
+      }
+    }),
   )
 
   it.effect("of a target that does not answer stop the operation before the engine", () =>

@@ -1,95 +1,21 @@
 // A whole install of the stand-in package, from the registry to the objects: npm, the engine, the Kubernetes
 // provider and an API server are the real ones; no pod runs.
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
-import path from "node:path"
-import { NodeServices } from "@effect/platform-node"
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { gunzipSync, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, FileSystem, Layer, Redacted, Schedule } from "effect"
+import { Effect, Fiber, Redacted, Schedule } from "effect"
 import { sessionProcesses } from "../../../src/services/Process/Session.ts"
-import { type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
-import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
-import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
-import { programPath, startApiServer } from "./apiServer.ts"
-import { optionsIn, repository, targets, temporary } from "./harness.ts"
-import { makeRegistry, type PackageSource } from "./registry.ts"
-
-const fixture = Effect.gen(function* () {
-  const fs = yield* FileSystem.FileSystem
-  const root = path.join(repository, "test/fixtures/platform")
-  const names = yield* fs.readDirectory(`${root}/dist`, { recursive: true })
-  const files: Record<string, string> = {}
-  for (const name of names) {
-    const file = `${root}/dist/${name}`
-    if ((yield* fs.stat(file)).type === "File") files[`dist/${name}`] = yield* fs.readFileString(file)
-  }
-  const manifest = JSON.parse(readFileSync(`${root}/package.json`, "utf8"))
-  return { name: manifest.name, version: manifest.version, files, manifest } satisfies PackageSource
-})
-
-const scene = Effect.gen(function* () {
-  const root = yield* temporary
-  for (const folder of ["state", "memory", "tmp", "plugins/resource-kubernetes-v4.25.0"]) {
-    mkdirSync(`${root}/${folder}`, { recursive: true })
-  }
-  symlinkSync(
-    programPath("pulumi-resource-kubernetes") ?? "",
-    `${root}/plugins/resource-kubernetes-v4.25.0/pulumi-resource-kubernetes`,
-  )
-  writeFileSync(`${root}/passphrase`, "planted-passphrase")
-  const registry = yield* makeRegistry([yield* fixture])
-  // As a user's npmrc would: one scope from another registry.
-  writeFileSync(`${root}/npmrc`, `@di-framework:registry=${registry.url}\n`)
-  const api = yield* startApiServer(root)
-  const context = yield* Layer.build(
-    PulumiLive.layer(
-      optionsIn(root, {
-        pulumiPath: programPath("pulumi") ?? "",
-        helmPath: programPath("helm") ?? "",
-        npmrc: `${root}/npmrc`,
-        grace: "60 seconds",
-      }),
-    ).pipe(Layer.provide([Layer.orDie(StateStoreLive.layer({ stateDir: `${root}/state` })), targets])),
-  )
-  const platform = yield* Pulumi.use((pulumi) => pulumi.fetch("6.0.22")).pipe(Effect.provideContext(context))
-  const request: OperationRequest = {
-    key: { namespace: "team-a", name: "one" },
-    generation: 1,
-    kind: "FirstInstall",
-    version: "6.0.22",
-    package: platform,
-    refresh: false,
-    config: new Map([
-      ["networkPolicyEngine", "existing"],
-      ["storageRoot", "/data/team-a/one"],
-      ["kubernetesEndpoint", "https://vcluster.pi-team-a-one.svc:443"],
-      ["tenants", JSON.stringify([{ name: "acme" }])],
-      ["fixtureSkipAwait", "true"],
-    ]),
-    secretConfig: new Map(),
-    kubeconfig: Redacted.make(api.kubeconfig),
-    clusterIdentifier: yield* api.kubectl(
-      "get",
-      "namespace",
-      "kube-system",
-      "-o",
-      "jsonpath={.metadata.uid}",
-    ),
-    timeout: Duration.minutes(5),
-  }
-  const steps: Array<string> = []
-  const run = (own: Partial<OperationRequest> = {}) =>
-    Pulumi.use((pulumi) =>
-      pulumi.run({ ...request, ...own }, ({ step, notice }) => Effect.sync(() => steps.push(notice ?? step))),
-    ).pipe(Effect.provideContext(context))
-  return { root, api, request, run, steps, platform, instance: `${root}/state/instances/team-a/one` }
-})
+import { contentDigest } from "../../../src/services/Pulumi/PackageDigest.ts"
+import type { OperationRequest } from "../../../src/services/Pulumi/Pulumi.ts"
+import { machine } from "../../support/machine.ts"
+import { installScene } from "./installScene.ts"
 
 describe("an install of the stand-in package", () => {
   it.live(
     "makes what the contract says, changes nothing the second time, and takes back what was edited by hand",
     () =>
       Effect.gen(function* () {
-        const { api, run, request, platform, steps } = yield* scene
+        const { api, run, request, platform, steps, done, instance } = yield* installScene
         assert.strictEqual(platform.approvedHostBuilds.length, 1)
         const secretConfig = new Map([["tenantAuthClientSecret", Redacted.make("planted-client-secret")]])
         const auth = {
@@ -123,6 +49,12 @@ describe("an install of the stand-in package", () => {
         )
         assert.strictEqual(Buffer.from(stored, "base64").toString(), "planted-client-secret")
 
+        // The Secret goes through the provider that the program has: another one would be another process.
+        const state = gunzipSync(
+          readFileSync(`${instance}/backend/.pulumi/stacks/platform-instance/instance.json.gz`),
+        ).toString()
+        assert.strictEqual(state.match(/"type": ?"pulumi:providers:kubernetes"/g)?.length, 1)
+
         const { create, ...others } = first.changes
         assert.deepStrictEqual(others, {})
         const second = yield* run({ config, secretConfig })
@@ -133,8 +65,13 @@ describe("an install of the stand-in package", () => {
           ...["-n", "wasmcloud", "patch", "service", "di-platform-gateway", "--type=merge"],
           ...["-p", '{"spec":{"ports":[{"name":"http","port":81,"targetPort":8080}]}}'],
         )
+        done.length = 0
         const repaired = yield* run({ config, secretConfig, kind: "RepairDue", refresh: true })
         assert.strictEqual(repaired.changes.create, 1)
+        assert.deepStrictEqual(done.toSorted(), [
+          "Service di-platform-gateway (updated)",
+          "Service wasmcloud-http (created)",
+        ])
         const port = yield* api.kubectl(
           ...[
             "-n",
@@ -148,28 +85,104 @@ describe("an install of the stand-in package", () => {
         )
         assert.strictEqual(port, "80")
         assert.include(steps, "export state")
-      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-    300_000,
+      }).pipe(Effect.scoped, Effect.provide(machine)),
+    3_600_000,
+  )
+
+  it.live(
+    "changes the Secret of a client secret that was rotated, in an installation from before that was possible too",
+    () =>
+      Effect.gen(function* () {
+        const { root, api, run, request, platform, done, instance } = yield* installScene
+        const config = new Map([
+          ...request.config,
+          [
+            "tenantAuth",
+            JSON.stringify({
+              image: `auth@sha256:${"a".repeat(64)}`,
+              issuer: "https://id",
+              oauthClient: { id: "console", secretName: "platform-operator-tenant-auth" },
+            }),
+          ],
+        ])
+        const withSecret = (secret: string, own: Partial<OperationRequest> = {}) =>
+          run({ ...own, config, secretConfig: new Map([["tenantAuthClientSecret", Redacted.make(secret)]]) })
+        const stored = Effect.map(
+          api.kubectl(
+            ...["-n", "wasmcloud", "get", "secret", "platform-operator-tenant-auth"],
+            ...["-o", "jsonpath={.metadata.uid} {.data.clientSecret}"],
+          ),
+          (text) => {
+            const [uid = "", secret = ""] = text.split(" ")
+            return { uid, secret: Buffer.from(secret, "base64").toString() }
+          },
+        )
+        const wrapper = readFileSync(`${root}/wrapper.js`, "utf8")
+        const before = wrapper.replace(/\.\.\.\(clientSecret !== undefined.*\n/, "")
+        assert.notStrictEqual(before, wrapper)
+        writeFileSync(`${root}/wrapper.js`, before)
+        yield* withSecret("planted-first")
+        const made = yield* stored
+        writeFileSync(`${root}/wrapper.js`, wrapper)
+
+        // A repair: the provider is told once, and the Secret is the one that it was.
+        done.length = 0
+        const repair = { kind: "RepairDue", refresh: true }
+        const { same: _, ...rotated } = (yield* withSecret("planted-second", repair)).changes
+        assert.deepStrictEqual(rotated, { update: 2 })
+        assert.deepStrictEqual(done, ["Secret platform-operator-tenant-auth (updated)"])
+        assert.deepStrictEqual(yield* stored, { uid: made.uid, secret: "planted-second" })
+        // What somebody writes into it by hand is taken back in the same way.
+        yield* api.kubectl(
+          ...["-n", "wasmcloud", "patch", "secret", "platform-operator-tenant-auth"],
+          ...["-p", '{"stringData":{"clientSecret":"by hand"}}'],
+        )
+        const { same: __, ...repaired } = (yield* withSecret("planted-second", repair)).changes
+        assert.deepStrictEqual(repaired, { update: 1 })
+        assert.deepStrictEqual(yield* stored, { uid: made.uid, secret: "planted-second" })
+        assert.deepStrictEqual(Object.keys((yield* withSecret("planted-second", repair)).changes), ["same"])
+
+        // A program that has Secrets of its own gets the provider that it has asked for.
+        const state = () =>
+          gunzipSync(
+            readFileSync(`${instance}/backend/.pulumi/stacks/platform-instance/instance.json.gz`),
+          ).toString()
+        assert.include(state(), "enableSecretMutable")
+        const program = `${platform.directory}/node_modules/@di-framework/platform/dist/resources/platform.js`
+        const own = `new kubernetes.core.v1.Secret("own", { metadata: { name: "own" }, stringData: { a: "b" } }, { provider })`
+        const text = readFileSync(program, "utf8").replace(
+          "  return { provider",
+          `  ${own}\n  return { provider`,
+        )
+        chmodSync(program, 0o644)
+        writeFileSync(program, text)
+        const digest = yield* contentDigest(`${platform.directory}/node_modules`)
+        const edited = { package: { ...platform, digest } }
+        const { same: ___, ...added } = (yield* withSecret("planted-second", edited)).changes
+        assert.deepStrictEqual(added, { create: 1, update: 1 })
+        assert.notInclude(state(), "enableSecretMutable")
+      }).pipe(Effect.scoped, Effect.provide(machine)),
+    3_600_000,
   )
 
   it.live(
     "puts back what of the platform's Helm release was deleted or edited by hand, and otherwise leaves it alone",
     () =>
       Effect.gen(function* () {
-        const { api, run, request, steps } = yield* scene
+        const { api, run, request, steps, done } = yield* installScene
         const kubectl = (...args: ReadonlyArray<string>) => api.kubectl("-n", "wasmcloud", ...args)
         const records = kubectl("get", "secret", "-l", "owner=helm,name=wasmcloud", "-o", "name")
-        const notices = () => steps.filter((step) => step.startsWith("Helm release"))
         const token = kubectl("get", "secret", "wasmcloud-hosts", "-o", "jsonpath={.data.token}")
         const deployment = kubectl("get", "deployment", "wasmcloud-hosts", "-o", "jsonpath={.spec}")
         const repair = { kind: "RepairDue", refresh: true }
         const { changes } = yield* run()
         const same = { same: changes.create ?? 0 }
         const before = { token: yield* token, deployment: yield* deployment, records: yield* records }
+        done.length = 0
 
         assert.deepStrictEqual((yield* run(repair)).changes, same)
         assert.include(steps, "restore releases")
-        assert.deepStrictEqual(notices(), [])
+        assert.deepStrictEqual(done, [])
         assert.strictEqual(yield* records, before.records)
 
         yield* kubectl("delete", "secret", "wasmcloud-hosts")
@@ -180,15 +193,15 @@ describe("an install of the stand-in package", () => {
         yield* kubectl("patch", "deployment", "wasmcloud-hosts", "--type=json", "-p", edit)
         assert.notStrictEqual(yield* deployment, before.deployment)
         assert.deepStrictEqual((yield* run(repair)).changes, same)
-        assert.deepStrictEqual(notices(), [
-          "Helm release wasmcloud inside the instance was applied again, which put back " +
-            "Secret wasmcloud/wasmcloud-hosts (missing), Deployment wasmcloud/wasmcloud-hosts (edited).",
+        assert.deepStrictEqual(done, [
+          "Secret wasmcloud/wasmcloud-hosts (missing)",
+          "Deployment wasmcloud/wasmcloud-hosts (edited)",
         ])
         assert.strictEqual(yield* token, before.token)
         assert.strictEqual(yield* deployment, before.deployment)
 
         // A value of the Secret alone, and beside it something of the user's own, which stays.
-        steps.length = 0
+        done.length = 0
         yield* kubectl(
           "patch",
           "secret",
@@ -197,8 +210,7 @@ describe("an install of the stand-in package", () => {
           '{"stringData":{"token":"other","own":"x"}}',
         )
         assert.deepStrictEqual((yield* run(repair)).changes, same)
-        assert.strictEqual(notices().length, 1)
-        assert.include(notices()[0], "put back Secret wasmcloud/wasmcloud-hosts (edited).")
+        assert.deepStrictEqual(done, ["Secret wasmcloud/wasmcloud-hosts (edited)"])
         assert.strictEqual(yield* token, before.token)
         assert.strictEqual(
           yield* kubectl("get", "secret", "wasmcloud-hosts", "-o", "jsonpath={.data.own}"),
@@ -206,10 +218,10 @@ describe("an install of the stand-in package", () => {
         )
 
         // What has been put back is the engine's own for it: nothing is left to do, and an upgrade goes on from it.
-        steps.length = 0
+        done.length = 0
         const after = yield* records
         assert.deepStrictEqual((yield* run(repair)).changes, same)
-        assert.deepStrictEqual([notices(), yield* records], [[], after])
+        assert.deepStrictEqual([done, yield* records], [[], after])
         yield* kubectl("delete", "secret", "wasmcloud-hosts")
         const upgraded = yield* run({ config: new Map([...request.config, ["values", '{"replicas":2}']]) })
         assert.strictEqual(upgraded.changes.update, 1)
@@ -217,15 +229,103 @@ describe("an install of the stand-in package", () => {
           yield* kubectl("get", "deployment", "wasmcloud-hosts", "-o", "jsonpath={.spec.replicas}"),
           "2",
         )
-      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-    300_000,
+      }).pipe(Effect.scoped, Effect.provide(machine)),
+    3_600_000,
+  )
+
+  it.live(
+    "what a power cut has torn is put back from a copy; without one, a first install takes over what it has made",
+    () =>
+      Effect.gen(function* () {
+        const { api, run, steps, instance } = yield* installScene
+        const root = `${instance}/backend/.pulumi`
+        const stack = "platform-instance/instance"
+        const state = `${root}/stacks/${stack}.json.gz`
+        const tear = (...files: ReadonlyArray<string>) => {
+          for (const file of files) writeFileSync(file, "")
+        }
+        const uids = Effect.all([
+          api.kubectl("get", "ns", "wasmcloud", "-o", "jsonpath={.metadata.uid}"),
+          api.kubectl(
+            ...["-n", "wasmcloud", "get", "deployment", "di-platform-controller"],
+            ...["-o", "jsonpath={.metadata.uid}"],
+          ),
+        ])
+        const { changes } = yield* run()
+        const made = yield* uids
+
+        tear(state, `${root}/meta.yaml`, `${instance}/project/Pulumi.instance.yaml`)
+        mkdirSync(`${root}/locks/organization/${stack}`, { recursive: true })
+        tear(`${root}/locks/organization/${stack}/torn.json`)
+        const second = yield* run({ refresh: true })
+        assert.deepStrictEqual(second.changes, { same: changes.create ?? 0 })
+        assert.match(steps.join("\n"), /its content was lost.*\n[\s\S]*has been put back from/)
+
+        const history = `${root}/history/${stack}`
+        const checkpoints = readdirSync(history).filter((name) => name.includes(".checkpoint."))
+        tear(state, `${state}.bak`, ...checkpoints.map((name) => `${history}/${name}`))
+        tear(...readdirSync(`${instance}/exports`).map((name) => `${instance}/exports/${name}`))
+        steps.length = 0
+        yield* run()
+        assert.match(
+          steps.join("\n"),
+          /begins with an empty one[\s\S]*Helm release wasmcloud .* has been uninstalled/,
+        )
+        assert.deepStrictEqual(yield* uids, made)
+        const last = yield* run({ refresh: true })
+        assert.deepStrictEqual(last.changes, { same: changes.create ?? 0 })
+      }).pipe(Effect.scoped, Effect.provide(machine)),
+    3_600_000,
+  )
+
+  it.live(
+    "F15 one pending create whose object exists and one whose does not: nothing twice, nothing lost, and both settled",
+    () =>
+      Effect.gen(function* () {
+        const { api, run, instance } = yield* installScene
+        const { changes } = yield* run()
+        const services = api.kubectl(
+          ...["-n", "wasmcloud", "get", "service", "-o", "jsonpath={.items[*].metadata.name}"],
+        )
+        const uid = api.kubectl(
+          ...["-n", "wasmcloud", "get", "service", "wasmcloud-http", "-o", "jsonpath={.metadata.uid}"],
+        )
+        const before = { services: yield* services, uid: yield* uid }
+        const state = `${instance}/backend/.pulumi/stacks/platform-instance/instance.json.gz`
+        const found = JSON.parse(gunzipSync(readFileSync(state)).toString("utf8"))
+        const { latest } = found.checkpoint
+        const isPending = ({ type, outputs }: { type: string; outputs?: { metadata?: { name?: string } } }) =>
+          type === "kubernetes:core/v1:Service" &&
+          ["wasmcloud-http", "di-platform-gateway"].includes(outputs?.metadata?.name ?? "")
+        const pending = latest.resources.filter(isPending)
+        assert.lengthOf(pending, 2)
+        latest.resources = latest.resources.filter(
+          (resource: Parameters<typeof isPending>[0]) => !isPending(resource),
+        )
+        latest.pending_operations = pending.map(
+          ({ outputs: _, id: __, ...resource }: Record<string, unknown>) => ({
+            resource,
+            type: "creating",
+          }),
+        )
+        writeFileSync(state, gzipSync(JSON.stringify(found)))
+        yield* api.kubectl("-n", "wasmcloud", "delete", "service", "di-platform-gateway")
+        yield* run({ kind: "RepairDue", refresh: true })
+        assert.deepStrictEqual({ services: yield* services, uid: yield* uid }, before)
+        const after = JSON.parse(gunzipSync(readFileSync(state)).toString("utf8")).checkpoint.latest
+        assert.lengthOf(after.pending_operations ?? [], 0)
+        assert.lengthOf(after.resources.filter(isPending), 2)
+        const last = yield* run({ kind: "RepairDue", refresh: true })
+        assert.deepStrictEqual(last.changes, { same: changes.create ?? 0 })
+      }).pipe(Effect.scoped, Effect.provide(machine)),
+    3_600_000,
   )
 
   it.live(
     "killed in the first install and in an upgrade, and interrupted in one: the next operation sets it right",
     () =>
       Effect.gen(function* () {
-        const { api, run, request, steps, instance } = yield* scene
+        const { api, run, request, steps, instance } = yield* installScene
         const config = (own: Readonly<Record<string, string>>) =>
           new Map([...request.config, ...Object.entries(own)])
         const uid = (kind: string, name: string) =>
@@ -310,7 +410,7 @@ describe("an install of the stand-in package", () => {
           ),
           "3",
         )
-      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-    600_000,
+      }).pipe(Effect.scoped, Effect.provide(machine)),
+    3_600_000,
   )
 })

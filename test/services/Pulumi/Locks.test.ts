@@ -1,6 +1,5 @@
 // Who may be alive, judged with real processes (field reports F04, F11): nothing is taken from a holder that may
 // be, and what a dead one left is removed, that alone.
-import { NodeServices } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { Effect, FileSystem, Layer } from "effect"
 import { spawnChild } from "../../../src/services/Process/Child.ts"
@@ -9,6 +8,7 @@ import type { Identity } from "../../../src/services/Pulumi/Evidence.ts"
 import { settle } from "../../../src/services/Pulumi/Locks.ts"
 import { type OperationMarker, StateStore } from "../../../src/services/StateStore/StateStore.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
+import { machine } from "../../support/machine.ts"
 import { temporary } from "./harness.ts"
 
 const key = { namespace: "team-a", name: "one" }
@@ -40,6 +40,11 @@ const scene = Effect.gen(function* () {
           }),
         )
         .pipe(Effect.andThen(fs.writeFileString(`${locks}/${name}.json.attrs`, "{}"))),
+    /** As a power cut leaves one: its name, and nothing or a part of it. */
+    torn: (name: string, content: string) =>
+      fs
+        .writeFileString(`${locks}/${name}.json`, content)
+        .pipe(Effect.andThen(fs.writeFileString(`${locks}/${name}.json.attrs`, ""))),
     left: fs.readDirectory(locks),
     settle: (alive: ReadonlyArray<string> = []) =>
       settle(key, us, (podName, podUID) =>
@@ -71,15 +76,15 @@ const runner = Effect.gen(function* () {
   return { pid: child.pid, startTime }
 })
 
-layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operation left", (it) => {
+layer(machine, { excludeTestServices: true })("what an earlier operation left", (it) => {
   it.effect(
     "nothing: nothing is settled",
     () =>
       Effect.gen(function* () {
         const { settle } = yield* scene
-        assert.deepStrictEqual(yield* settle(), { interrupted: false, notices: [] })
+        assert.deepStrictEqual(yield* settle(), { interrupted: false, begun: false, notices: [] })
       }),
-    60_000,
+    600_000,
   )
 
   it.effect(
@@ -93,7 +98,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operat
         assert.include(error.message, "pod operator (RepairDue of 6.0.22, since 2026-11-29T10:00:00.000Z)")
         assert.strictEqual((yield* left).length, 2)
       }),
-    60_000,
+    600_000,
   )
 
   it.effect(
@@ -102,9 +107,10 @@ layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operat
       Effect.gen(function* () {
         const { settle, marker } = yield* scene
         yield* marker({})
-        assert.isTrue((yield* settle(["operator-of-another-uid"])).interrupted)
+        const { interrupted, begun } = yield* settle(["operator-of-another-uid"])
+        assert.deepStrictEqual({ interrupted, begun }, { interrupted: true, begun: false })
       }),
-    60_000,
+    600_000,
   )
 
   it.effect(
@@ -114,10 +120,11 @@ layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operat
         const { settle, marker } = yield* scene
         const { pid, startTime } = yield* runner
         yield* marker({ podUID: us.podUID, pid, startTime })
-        assert.isTrue((yield* settle()).interrupted)
+        const { interrupted, begun } = yield* settle()
+        assert.deepStrictEqual({ interrupted, begun }, { interrupted: true, begun: true })
         assert.deepStrictEqual(yield* sessionProcesses(pid), [])
       }),
-    60_000,
+    600_000,
   )
 
   it.effect(
@@ -130,7 +137,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operat
         assert.isTrue((yield* settle()).interrupted)
         assert.strictEqual((yield* sessionProcesses(pid)).length, 2)
       }),
-    60_000,
+    600_000,
   )
 
   it.effect(
@@ -148,7 +155,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operat
         yield* settle()
         assert.deepStrictEqual(yield* sessionProcesses(pid), [])
       }),
-    60_000,
+    600_000,
   )
 
   it.effect(
@@ -170,7 +177,46 @@ layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operat
         assert.include(error.message, "u@operator-live (pid 1, since 2026-01-01T00:00:00Z)")
         assert.strictEqual((yield* left).length, 4)
       }),
-    60_000,
+    600_000,
+  )
+
+  it.effect(
+    "a lock that nobody can read has no living writer: removed, named by the marker if there is one",
+    () =>
+      Effect.gen(function* () {
+        const { settle, torn, marker, left } = yield* scene
+        yield* torn("a", "")
+        const alone = yield* settle()
+        assert.isTrue(alone.interrupted)
+        assert.match(
+          alone.notices.join(),
+          /^Removed the lock of a holder that has ended: its content was lost, written \d{4}-/,
+        )
+        assert.deepStrictEqual(yield* left, [])
+
+        yield* torn("b", '{"pid": 77, "userna')
+        yield* marker({})
+        const marked = yield* settle()
+        assert.include(
+          marked.notices.join(),
+          "pod operator, RepairDue of 6.0.22, since 2026-11-29T10:00:00.000Z",
+        )
+        assert.deepStrictEqual(yield* left, [])
+      }),
+    600_000,
+  )
+
+  it.effect(
+    "a lock that nobody can read stays while the marker's holder may live",
+    () =>
+      Effect.gen(function* () {
+        const { settle, torn, marker, left } = yield* scene
+        yield* torn("a", "")
+        yield* marker({})
+        assert.include((yield* Effect.flip(settle(["uid-1"]))).message, "pod operator")
+        assert.strictEqual((yield* left).length, 2)
+      }),
+    600_000,
   )
 
   it.effect(
@@ -185,6 +231,6 @@ layer(NodeServices.layer, { excludeTestServices: true })("what an earlier operat
         yield* lock("a", { hostname: us.hostname, pid: 4_194_303, timestamp: "2100-01-01T00:00:00Z" })
         assert.strictEqual((yield* settle()).notices.length, 1)
       }),
-    60_000,
+    600_000,
   )
 })

@@ -1,14 +1,14 @@
 // An operation from outside, with small scripts in the place of the runner: what is written when, and that nothing
 // of a session outlives it, however it ends.
-import { NodeServices } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Duration, Effect, Fiber, FileSystem, Layer, Redacted } from "effect"
+import { Cause, Deferred, Duration, Effect, Fiber, FileSystem, Layer, Logger, Redacted, Tracer } from "effect"
 import { sessionProcesses } from "../../../src/services/Process/Session.ts"
 import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
 import type { RunnerEvent } from "../../../src/services/Pulumi/Protocol.ts"
 import { type OperationProgress, type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
+import { machine } from "../../support/machine.ts"
 import { optionsIn, targets, temporary } from "./harness.ts"
 
 const say = (event: RunnerEvent) => `console.log(${JSON.stringify(JSON.stringify(event))});`
@@ -76,7 +76,7 @@ const markedPid = Effect.fnUntraced(function* (fs: FileSystem.FileSystem, instan
   return Number(/"pid": ?([0-9]+)/.exec(marker)?.[1])
 })
 
-layer(NodeServices.layer, { excludeTestServices: true })("an operation", (it) => {
+layer(machine, { excludeTestServices: true })("an operation", (it) => {
   it.effect(
     "gives what the runner says; its secrets go in over stdin, and into no argv, environment or open file",
     () =>
@@ -118,7 +118,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
           [],
         )
       }),
-    60_000,
+    600_000,
   )
 
   it.effect(
@@ -139,7 +139,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
         yield* Fiber.interrupt(fiber)
         assert.strictEqual(yield* fs.readFileString(`${root}/cancelled`), "x")
       }),
-    60_000,
+    600_000,
   )
 
   it.effect(
@@ -163,7 +163,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
         assert.deepStrictEqual(yield* sessionProcesses(pid), [])
         assert.isFalse(yield* fs.exists(`${instance}/operation.json`))
       }),
-    60_000,
+    600_000,
   )
 
   it.effect(
@@ -175,7 +175,44 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
         assert.strictEqual(error.reason, "Cancelled")
         assert.match(error.message, /^The operation did not end within 2s and was cancelled/)
       }),
-    60_000,
+    600_000,
+  )
+
+  it.effect(
+    "that takes more memory than its budget is ended alone, and says so",
+    () =>
+      Effect.gen(function* () {
+        const greedy = `
+${say({ type: "step", step: "up" })}
+const kept = []; setInterval(() => kept.push(Buffer.alloc(2 ** 24, 1)), 20)`
+        const { fs, instance, run } = yield* scene(greedy, {
+          grace: "100 millis",
+          operationMemory: 300 * 2 ** 20,
+        })
+        let pid = 0
+        const error = yield* Effect.flip(
+          run({}, ({ step }) =>
+            step === "up"
+              ? markedPid(fs, instance).pipe(
+                  Effect.orDie,
+                  Effect.flatMap((found) =>
+                    Effect.sync(() => {
+                      pid = found
+                    }),
+                  ),
+                )
+              : Effect.void,
+          ),
+        )
+        assert.strictEqual(error.reason, "Failed")
+        assert.match(
+          error.message,
+          /^The operation took [3-9][0-9]{2,} MiB of memory, more than its budget of 300 MiB/,
+        )
+        assert.notStrictEqual(pid, 0)
+        assert.deepStrictEqual(yield* sessionProcesses(pid), [])
+      }),
+    600_000,
   )
 
   it.effect(
@@ -199,11 +236,11 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
         yield* Fiber.interrupt(fiber)
         assert.isTrue(yield* fs.exists(`${root}/flooded`))
       }),
-    60_000,
+    600_000,
   )
 
   it.effect(
-    "a failure repeats no secret, in whichever form the program said it",
+    "F52 a failure repeats no secret, in whichever form the program said it",
     () =>
       Effect.gen(function* () {
         const base64 = Buffer.from("planted-client-secret").toString("base64")
@@ -220,7 +257,72 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
         assert.include(crashed.message, "exit code 9")
         assert.notInclude(crashed.message, "planted")
       }),
-    60_000,
+    600_000,
+  )
+
+  it.effect(
+    "F52 a failure repeats no secret that the package has made, thrown or printed",
+    () =>
+      Effect.gen(function* () {
+        const line = `MIIEpAIBAAKC${"planted".repeat(8)}`
+        const pem = `-----BEGIN RSA PRIVATE KEY-----\n${line}\n-----END RSA PRIVATE KEY-----`
+        const tenant = JSON.stringify({
+          user: { token: "planted-tenant-token", "client-key-data": btoa(pem) },
+        })
+        const words = `boom ${pem} ${tenant} apiKey=planted-key ${btoa(tenant)} password: "planted-password"`
+        const thrown = yield* scene(outcome({ outcome: "failed", message: words }))
+        const printed = yield* scene(`console.error(${JSON.stringify(words)}); process.exit(9)`)
+        for (const { run } of [thrown, printed]) {
+          const { message } = yield* Effect.flip(run())
+          assert.include(message, "boom [redacted]")
+          assert.notInclude(message, "planted")
+          for (const encoded of [btoa(pem), btoa(tenant)]) assert.notInclude(message, encoded.slice(20, 60))
+        }
+      }),
+    600_000,
+  )
+
+  it.effect(
+    "F52 its spans and logs hold no secret, when it succeeds and when it fails",
+    () =>
+      Effect.gen(function* () {
+        const words = `boom planted-client-secret planted-passphrase planted-token token: "planted-inside"`
+        const said: Array<string> = []
+        const tracer = Tracer.make({
+          span: (options) => {
+            const span = new Tracer.NativeSpan(options)
+            const { end } = span
+            span.end = (time, exit) => {
+              const attributes = JSON.stringify([...span.attributes])
+              said.push(
+                `${span.name} ${attributes} ${exit._tag === "Failure" ? Cause.pretty(exit.cause) : ""}`,
+              )
+              end.call(span, time, exit)
+            }
+            return span
+          },
+        })
+        const log = Logger.make((entry) => said.push(JSON.stringify(Logger.formatStructured.log(entry))))
+        const told = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+          effect.pipe(Effect.withTracer(tracer), Effect.provide(Logger.layer([log])))
+        const printed = say({ type: "diagnostic", severity: "warning", message: words })
+        const succeeding = yield* scene(
+          `console.error(${JSON.stringify(words)}); ${printed} ${outputs} ${outcome({})}`,
+        )
+        yield* told(succeeding.run())
+        const throwing = yield* scene(
+          say({ type: "diagnostic", severity: "error", message: words }) +
+            outcome({ outcome: "failed", message: words }),
+        )
+        const crashing = yield* scene(`console.error(${JSON.stringify(words)}); process.exit(9)`)
+        for (const { run } of [throwing, crashing]) yield* told(Effect.flip(run()))
+        const all = said.join("\n")
+        assert.include(all, "Pulumi.run")
+        assert.include(all, "pulumi.engine")
+        assert.match(all, /Pulumi\.run .*boom \[redacted\] \[redacted\] \[redacted\]/)
+        assert.notInclude(all, "planted")
+      }),
+    600_000,
   )
 
   it.effect(
@@ -238,7 +340,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
         assert.strictEqual((yield* Effect.flip(other)).reason, "Cancelled")
         yield* Fiber.interrupt(fiber)
       }),
-    60_000,
+    600_000,
   )
 
   it.effect(
@@ -252,6 +354,6 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
         assert.include(error.message, "plugin 4.25.0")
         assert.isFalse(yield* fs.exists(`${instance}/project`))
       }),
-    60_000,
+    600_000,
   )
 })

@@ -1,11 +1,12 @@
 // The package store with the real npm, against a registry on loopback.
-import { NodeServices } from "@effect/platform-node"
+import { createServer, request as forward } from "node:http"
 import { assert, it } from "@effect/vitest"
 import { Effect, FileSystem, Layer } from "effect"
 import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
 import { Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
+import { machine } from "../../support/machine.ts"
 import { optionsIn, targets, temporary } from "./harness.ts"
 import { makeRegistry, type PackageSource } from "./registry.ts"
 
@@ -78,8 +79,8 @@ it.live(
       )
       assert.deepStrictEqual(again, first)
       assert.strictEqual(registry.requests.length, asked)
-    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-  60_000,
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
 )
 
 it.live(
@@ -100,8 +101,8 @@ it.live(
       assert.strictEqual(mode & 0o222, 0)
       assert.strictEqual((yield* fs.stat(`${directory}/node_modules`)).mode & 0o222, 0)
       assert.isFalse(yield* fs.exists("/tmp/platform-operator-install-script-ran"))
-    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-  60_000,
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
 )
 
 it.live(
@@ -126,8 +127,8 @@ it.live(
           assert.notInclude(yield* fs.readFileString(file), "tampered")
         }),
       )
-    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-  60_000,
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
 )
 
 it.live(
@@ -144,9 +145,10 @@ it.live(
         root,
         Pulumi.use((pulumi) => pulumi.fetch("6.0.22")),
       )
-      assert.deepStrictEqual(yield* fs.readDirectory(packages), [directory.slice(packages.length + 1)])
-    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-  60_000,
+      const name = directory.slice(packages.length + 1)
+      assert.deepStrictEqual((yield* fs.readDirectory(packages)).sort(), [name, `${name}.lock.json`])
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
 )
 
 it.live(
@@ -168,8 +170,8 @@ it.live(
       const refused = yield* fetch({ registry: registry.url })
       assert.match(refused.message, /^The registry refuses/)
       assert.strictEqual(refused.step, "fetch package")
-    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-  60_000,
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
 )
 
 it.live(
@@ -198,8 +200,8 @@ it.live(
           assert.match(error.message, /^The package's main entrypoint cannot be loaded.*bad entrypoint/s)
         }),
       )
-    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-  60_000,
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
 )
 
 it.live(
@@ -218,6 +220,122 @@ it.live(
       assert.strictEqual(error.step, "fetch plugin")
       assert.include(error.message, "plugin 4.25.0")
       assert.include(error.message, `${root}/plugins`)
-    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-  60_000,
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
+)
+
+/** A proxy of a few lines: it passes everything on to one server, and remembers what it was asked for. */
+const makeProxy = (to: string) =>
+  Effect.acquireRelease(
+    Effect.callback<{ readonly url: string; readonly asked: Array<string>; readonly close: () => void }>(
+      (resume) => {
+        const asked: Array<string> = []
+        const server = createServer((incoming, answer) => {
+          asked.push(incoming.url ?? "")
+          const { pathname } = new URL(incoming.url ?? "/", to)
+          forward(`${to}${pathname}`, { method: incoming.method ?? "GET" }, (found) => {
+            answer.writeHead(found.statusCode ?? 502, found.headers)
+            found.pipe(answer)
+          }).end()
+        })
+        server.on("connect", ({ url }, socket) => {
+          asked.push(`CONNECT ${url}`)
+          socket.end("HTTP/1.1 502 Bad Gateway\r\n\r\n")
+        })
+        server.listen(0, "127.0.0.1", () => {
+          const address = server.address()
+          const port = typeof address === "object" && address !== null ? address.port : 0
+          resume(
+            Effect.succeed({
+              url: `http://127.0.0.1:${port}`,
+              asked,
+              close: () => {
+                server.closeAllConnections()
+                server.close()
+              },
+            }),
+          )
+        })
+      },
+    ),
+    ({ close }) => Effect.sync(close),
+  )
+
+/** Of this process, as of the operator's container. */
+const withEnvironment = (own: Readonly<Record<string, string>>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const before = { ...process.env }
+      for (const name of Object.keys(process.env)) if (/proxy/i.test(name)) delete process.env[name]
+      Object.assign(process.env, own)
+      return before
+    }),
+    (before) =>
+      Effect.sync(() => {
+        for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
+        Object.assign(process.env, before)
+      }),
+  )
+
+it.live(
+  "a registry behind a proxy is reached through it, a registry of one's own directly, and nobody else is asked",
+  () =>
+    Effect.gen(function* () {
+      const registry = yield* makeRegistry([approving, provider])
+      const proxy = yield* makeProxy(registry.url)
+      yield* withEnvironment({ HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url })
+      const far = yield* scene
+      const fetch = (root: string, url: string) =>
+        withPulumi(
+          optionsIn(root, { registry: url }),
+          root,
+          Pulumi.use((pulumi) => pulumi.fetch("6.0.22")),
+        )
+      yield* fetch(far, "http://registry.invalid")
+      assert.include(proxy.asked, "http://registry.invalid/@di-framework%2fplatform")
+      assert.isAbove(registry.requests.length, 0)
+
+      // With the plugin in a folder and the registry at hand there is nothing to ask for outside.
+      yield* withEnvironment({ HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url, NO_PROXY: "127.0.0.1" })
+      const near = yield* scene
+      proxy.asked.length = 0
+      const before = registry.requests.length
+      yield* fetch(near, registry.url)
+      assert.deepStrictEqual(proxy.asked, [])
+      assert.isAbove(registry.requests.length, before)
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
+)
+
+it.live(
+  "a version that comes again with another content is refused, and what was unpacked of it is gone",
+  () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const root = yield* scene
+      const first = yield* makeRegistry([approving, provider])
+      const other = platform({ "index.js": "exports.approvedTenantHostImages = []", "more.js": "" })
+      const options = (registry: string) =>
+        optionsIn(root, { npmrc: `${root}/npmrc`, registry, verifiedFor: 0 })
+      const fetch = (registry: string) =>
+        withPulumi(
+          options(registry),
+          root,
+          Pulumi.use((pulumi) => pulumi.fetch("6.0.22")),
+        )
+      const { directory } = yield* fetch(first.url)
+      yield* withPulumi(
+        options(first.url),
+        root,
+        Pulumi.use((pulumi) => pulumi.prune(new Set())),
+      )
+      assert.isFalse(yield* fs.exists(directory))
+      first.replace([other, provider])
+      const error = yield* Effect.flip(fetch(first.url))
+      assert.match(error.message, /^The registry has another content for @di-framework\/platform 6\.0\.22/)
+      assert.isFalse(yield* fs.exists(directory))
+      first.replace([approving, provider])
+      assert.strictEqual((yield* fetch(first.url)).directory, directory)
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
 )

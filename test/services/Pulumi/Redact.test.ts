@@ -1,4 +1,4 @@
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { kubeconfigSecrets, redaction } from "../../../src/services/Pulumi/Redact.ts"
 
 const secret = 'p"lan/ted+sé cret'
@@ -43,4 +43,50 @@ users: [{name: u, user: {token: planted-token, client-key-data: ${Buffer.from(pe
   assert.notInclude(left, "MIIEvQIBADANBg")
   assert.include(left, "https://vcluster.pi-a.svc:443")
   assert.include(left, "certificate-authority-data: Q0E=")
+})
+
+describe("F52 a secret that was made inside the package", () => {
+  const body = Array.from({ length: 4 }, (_, line) => `MIIEvQIBADAN${line}${"Bgkqhkiw".repeat(6)}aA+/`)
+  const pem = `-----BEGIN EC PRIVATE KEY-----\n${body.join("\n")}\n-----END EC PRIVATE KEY-----\n`
+  const keyData = Buffer.from(pem).toString("base64")
+  const kubeconfig = `users: [{name: acme, user: {client-key-data: ${keyData}, token: made-inside-token}}]`
+  const jwt = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhY21lIn0.c2lnbmF0dXJlLW9mLWl0"
+  const planted: ReadonlyArray<readonly [string, string, ReadonlyArray<string>]> = [
+    ["a generated key", `cannot import ${pem}`, body],
+    ["a generated key inside JSON", JSON.stringify({ tls: pem }), body],
+    ["a tenant's kubeconfig", `bad kubeconfig ${kubeconfig}`, ["made-inside-token", keyData.slice(0, 40)]],
+    [
+      "a tenant's kubeconfig inside JSON inside JSON",
+      JSON.stringify(JSON.stringify({ user: { token: "made-inside-token", "client-key-data": keyData } })),
+      ["made-inside-token", keyData.slice(0, 40)],
+    ],
+    [
+      "a tenant's kubeconfig in a Secret",
+      `data: {kubeconfig: ${Buffer.from(kubeconfig).toString("base64")}}`,
+      [Buffer.from(kubeconfig).toString("base64").slice(40, 90)],
+    ],
+    ["a token", `401 for Bearer ${jwt}, or ${jwt}`, ["c2lnbmF0dXJl", "eyJzdWIi"]],
+    ["a generated API key", 'apiKey: "made-inside-key" and api_key=made-inside-key', ["made-inside"]],
+    ["a password in a URL", "postgres://tenant:made-inside@db.acme.svc:5432/x", ["made-inside"]],
+  ]
+  for (const [what, thrown, secrets] of planted) {
+    it(`(${what}) is not repeated, though nobody has told of it`, () => {
+      const left = redaction([])(`Error: before ${thrown}\n    at after (/x.js:1:2)`)
+      for (const each of secrets) {
+        assert.include(`Error: before ${thrown}`.replaceAll("\\n", "\n"), each)
+        assert.notInclude(left, each)
+      }
+      assert.match(left, /^Error: before [\s\S]*\[redacted\]/)
+    })
+  }
+
+  it("is not seen in names, digests, paths and addresses", () => {
+    const words = [
+      `image ghcr.io/di-framework/wash@sha256:${"0123456789abcdef".repeat(4)}`,
+      "urn:pulumi:prod::platform::kubernetes:core/v1:Secret::platform-operator-tenant-auth",
+      "/var/lib/platform-operator/instances/team-a/one/project/node_modules/@di-framework/platform/dist/x.js",
+      'Secret "wasmcloud/hosts" not found; secrets "x" is forbidden; https://vcluster.pi-a.svc:443/api',
+    ]
+    for (const each of words) assert.strictEqual(redaction([])(each), each)
+  })
 })

@@ -47,45 +47,36 @@ const request: RunRequest = {
   refresh: false,
 }
 
-it.live(
-  "a runner that does not lead its session refuses to work: it could not be ended whole",
-  () =>
-    Effect.gen(function* () {
-      const { events, code } = yield* heard(yield* start(false))
-      assert.strictEqual(events[0]?.type, "refused")
-      assert.strictEqual(code, 2)
-    }).pipe(Effect.scoped),
-  30_000,
+it.live("a runner that does not lead its session refuses to work: it could not be ended whole", () =>
+  Effect.gen(function* () {
+    const { events, code } = yield* heard(yield* start(false))
+    assert.strictEqual(events[0]?.type, "refused")
+    assert.strictEqual(code, 2)
+  }).pipe(Effect.scoped),
 )
 
-it.live(
-  "a second run in one process is refused",
-  () =>
-    Effect.gen(function* () {
-      const child = yield* start(true)
-      child.stdin?.write(requestLine(request) + requestLine(request))
-      const { events } = yield* heard(child)
-      assert.strictEqual(events.filter(({ type }) => type === "refused").length, 1)
-      assert.strictEqual(events.filter(({ type }) => type === "outcome").length, 1)
-    }).pipe(Effect.scoped),
-  30_000,
+it.live("a second run in one process is refused", () =>
+  Effect.gen(function* () {
+    const child = yield* start(true)
+    child.stdin?.write(requestLine(request) + requestLine(request))
+    const { events } = yield* heard(child)
+    assert.strictEqual(events.filter(({ type }) => type === "refused").length, 1)
+    assert.strictEqual(events.filter(({ type }) => type === "outcome").length, 1)
+  }).pipe(Effect.scoped),
 )
 
-it.live(
-  "the end of stdin before a request is the end of the runner; signals are not",
-  () =>
-    Effect.gen(function* () {
-      const child = yield* start(true)
-      child.stdin?.write("no request\n")
-      // It has said something, so that its handlers are in place.
-      yield* Effect.callback<void>((resume) => {
-        child.stdout?.once("data", () => resume(Effect.void))
-      })
-      child.kill("SIGINT")
-      child.kill("SIGTERM")
-      child.stdin?.end()
-      const { code } = yield* heard(child)
-      assert.strictEqual(code, 0)
-    }).pipe(Effect.scoped),
-  30_000,
+it.live("the end of stdin before a request is the end of the runner; signals are not", () =>
+  Effect.gen(function* () {
+    const child = yield* start(true)
+    child.stdin?.write("no request\n")
+    // It has said something, so that its handlers are in place.
+    yield* Effect.callback<void>((resume) => {
+      child.stdout?.once("data", () => resume(Effect.void))
+    })
+    child.kill("SIGINT")
+    child.kill("SIGTERM")
+    child.stdin?.end()
+    const { code } = yield* heard(child)
+    assert.strictEqual(code, 0)
+  }).pipe(Effect.scoped),
 )

@@ -55,6 +55,7 @@ layer(NodeServices.layer)("the state file", (it) => {
           { name: "made", namespace: "wasmcloud", recorded: true },
           { name: "begun", namespace: "wasmcloud", recorded: false },
         ],
+        inTarget: true,
       })
       yield* fs.writeFileString(file, JSON.stringify(checkpoint))
       assert.deepStrictEqual(yield* readState(paths), expected)
@@ -83,7 +84,7 @@ layer(NodeServices.layer)("the state file", (it) => {
       yield* fs.writeFileString(file, '{"version":3,"checkpoint":{"stack":"x"}}')
       assert.deepStrictEqual(
         yield* readState(paths),
-        Option.some({ resources: 0, pendingOperations: 0, releases: [] }),
+        Option.some({ resources: 0, pendingOperations: 0, releases: [], inTarget: false }),
       )
     }),
   )

@@ -38,14 +38,34 @@ export interface Registry {
   readonly requests: Array<string>
   /** Answers every request with this status when it is set. */
   refuse: number | undefined
+  /** Has these packages from now on. */
+  readonly replace: (packages: ReadonlyArray<PackageSource>) => void
 }
 
 /** Serves the packages until the scope closes. */
-export const makeRegistry = (packages: ReadonlyArray<PackageSource>) =>
+export const makeRegistry = (given: ReadonlyArray<PackageSource>) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly registry: Registry; readonly close: () => void }>((resume) => {
-      const tarballs = new Map(packages.map((source) => [`${source.name}@${source.version}`, pack(source)]))
-      const registry: Registry = { url: "", requests: [], refuse: undefined }
+      // The same source is the same tarball, which says when it was packed.
+      const known = new Map<PackageSource, Buffer>()
+      const packOnce = (source: PackageSource) => {
+        const tarball = known.get(source) ?? pack(source)
+        known.set(source, tarball)
+        return tarball
+      }
+      const packed = (sources: ReadonlyArray<PackageSource>) =>
+        new Map(sources.map((source) => [`${source.name}@${source.version}`, packOnce(source)]))
+      let packages = given
+      let tarballs = packed(given)
+      const registry: Registry = {
+        url: "",
+        requests: [],
+        refuse: undefined,
+        replace: (sources) => {
+          packages = sources
+          tarballs = packed(sources)
+        },
+      }
       const packument = (name: string) => {
         const versions = packages
           .filter((source) => source.name === name)

@@ -3,7 +3,8 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { assert, it } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { Effect, Layer, Option } from "effect"
+import { DiskLive } from "../../../src/services/Disk/DiskLive.ts"
 import { InstanceRecord, OperationMarker, StateStore } from "../../../src/services/StateStore/StateStore.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
 
@@ -39,7 +40,7 @@ const onDisk = <A, E>(
       (it) => io(() => rm(it, { recursive: true, force: true })),
     )
     return yield* StateStore.use((store) => test(store, dir, path.join(dir, "instances/team/one"))).pipe(
-      Effect.provide(StateStoreLive.layer({ stateDir: dir })),
+      Effect.provide(StateStoreLive.layer({ stateDir: dir }).pipe(Layer.provide(DiskLive.layer))),
     )
   })
 
@@ -90,6 +91,17 @@ it.effect("a folder that others could read is closed again", () =>
   ),
 )
 
+it.effect("what a write cut short left behind goes with the next history, too", () =>
+  onDisk((store, _, root) =>
+    Effect.gen(function* () {
+      yield* store.writeHistory(key, "one")
+      yield* io(() => writeFile(path.join(root, "history.json.0123456789ab.tmp"), "tw"))
+      yield* store.writeHistory(key, "two")
+      assert.deepStrictEqual(yield* io(() => readdir(root)), ["history.json"])
+    }),
+  ),
+)
+
 it.effect("what a write cut short left behind is never read, and goes with the next preparation", () =>
   onDisk((store, _, root) =>
     Effect.gen(function* () {
@@ -118,7 +130,7 @@ it.effect("writes at the same time leave one of the written records, whole, and 
 for (const [what, text] of [
   ["torn", '{"format":1,"uid":"u'],
   ["empty", ""],
-  ["of another format", '{"format":2,"uid":"u1"}'],
+  ["of another format", '{"format":0,"uid":"u1"}'],
 ] as const) {
   it.effect(`a record that is ${what} is an error that names its path and a way out, never absent`, () =>
     onDisk((store, _, root) =>
@@ -154,6 +166,19 @@ for (const bad of [
     ),
   )
 }
+
+it.effect("a record of a newer operator is refused by its format, and left as it is", () =>
+  onDisk((store, _, root) =>
+    Effect.gen(function* () {
+      const text = JSON.stringify({ format: 2, uid: "u1", moons: 3 })
+      yield* store.prepare(key)
+      yield* io(() => writeFile(path.join(root, "instance.json"), text, { mode: 0o600 }))
+      const error = yield* Effect.flip(store.readRecord(key))
+      assert.include(error.message, "has format 2, and this operator reads 1: a newer operator wrote it")
+      assert.strictEqual(yield* io(() => readFile(path.join(root, "instance.json"), "utf8")), text)
+    }),
+  ),
+)
 
 it.effect("dropping removes everything of the instance, and the namespace folder with the last one", () =>
   onDisk((store, dir) =>
@@ -204,6 +229,26 @@ it.effect("a removal that a crash cut short is finished by the next one", () =>
   ),
 )
 
+it.effect(
+  "a removal that a crash cut short is finished by the next operator, though its instance is gone",
+  () =>
+    onDisk((_, dir) =>
+      Effect.gen(function* () {
+        const kept = path.join(dir, "instances/team/one/backend")
+        yield* io(() => mkdir(path.join(dir, "dropped/of-nobody/backend"), { recursive: true }))
+        yield* io(() => mkdir(path.join(dir, "instances/empty")))
+        yield* io(() => mkdir(kept, { recursive: true }))
+
+        yield* StateStore.pipe(
+          Effect.provide(StateStoreLive.layer({ stateDir: dir }).pipe(Layer.provide(DiskLive.layer))),
+        )
+        assert.deepStrictEqual(yield* io(() => readdir(path.join(dir, "dropped"))), [])
+        assert.deepStrictEqual(yield* io(() => readdir(path.join(dir, "instances"))), ["team"])
+        assert.deepStrictEqual(yield* io(() => readdir(kept)), [])
+      }),
+    ),
+)
+
 it.effect("no symbolic link leads out of the state directory", () =>
   onDisk((store, dir) =>
     Effect.gen(function* () {
@@ -251,7 +296,9 @@ it.effect("a state directory that is not there stops the start", () =>
   Effect.gen(function* () {
     const error = yield* Effect.flip(
       StateStore.use(Effect.succeed).pipe(
-        Effect.provide(StateStoreLive.layer({ stateDir: "/nowhere/state" })),
+        Effect.provide(
+          StateStoreLive.layer({ stateDir: "/nowhere/state" }).pipe(Layer.provide(DiskLive.layer)),
+        ),
       ),
     )
     assert.include(error.message, "/nowhere/state")

@@ -4,23 +4,27 @@ import type { DeletionView } from "../../../schema/DeletionView.ts"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
 import {
   ANNOTATION_STORAGE_CLEANED,
-  ANNOTATION_STORAGE_CLEANUP_FAILURES,
   FINALIZER,
   hostNamespace,
+  kubeconfigSecretName,
 } from "../../../schema/Names.ts"
 import { instanceKey } from "../../../schema/PlatformInstance.ts"
 import { cleanupJob } from "../../../services/Cleanup/CleanupJob.ts"
 import { Helm } from "../../../services/Helm/Helm.ts"
-import { PlatformInstance as Instances, Job, Namespace } from "../../../services/Kubernetes/Kinds.ts"
-import { type KubeObject, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import { History } from "../../../services/History/History.ts"
+import { PlatformInstance as Instances, Job, Namespace, Secret } from "../../../services/Kubernetes/Kinds.ts"
+import { Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
 import { StateStore } from "../../../services/StateStore/StateStore.ts"
 import { cleanupBackoff, nominalDelay } from "../../kit/Backoff.ts"
 import type { DeletionReport } from "../Facts.ts"
 import { OperationError, type OperationResult } from "../Operation.ts"
 import { Settings } from "../Settings.ts"
 import { namespaceState } from "../target/HostNamespace.ts"
+import { counted } from "../target/helmMetrics.ts"
 import { releaseRef } from "../target/observeTarget.ts"
 import { Views } from "../Views.ts"
+import { cleanupFailures, countFailure, noFailures } from "./cleanupFailures.ts"
+import { describeClusterObject } from "./clusterObjects.ts"
 import type { CleanupJob, DeletionStep, Storage } from "./deletionStep.ts"
 
 type Failing = Extract<DeletionReport, { readonly _tag: "Failed" }>["reason"]
@@ -30,15 +34,9 @@ export const deletionError =
   (error: { readonly message: string }): OperationError =>
     new OperationError({ reason, message: `${step}: ${error.message}`, cancelled: false })
 
-/** How many cleanup Jobs of this instance have failed: the count outlives the process. */
-export const cleanupFailures = (subject: DeletionView): number => {
-  const count = Number(subject.metadata.annotations?.[ANNOTATION_STORAGE_CLEANUP_FAILURES] ?? "0")
-  return Number.isSafeInteger(count) && count >= 0 ? count : 0
-}
-
 const annotate = Effect.fnUntraced(function* (
   subject: DeletionView,
-  annotations: Readonly<Record<string, string>>,
+  annotations: Readonly<Record<string, string | null>>,
 ) {
   const kubernetes = yield* Kubernetes
   const views = yield* Views
@@ -51,6 +49,11 @@ const annotate = Effect.fnUntraced(function* (
   yield* views.awaitWrite(Instances, written)
 })
 
+/** The next failure counts as the first again. */
+export const resetCleanupFailures = Effect.fn("Deletion.resetFailures")(function* (subject: DeletionView) {
+  if (cleanupFailures(subject) > 0) yield* annotate(subject, noFailures)
+})
+
 /** The very namespace that is seen to be ours: another one that takes its name in this moment is left alone. */
 const deleteNamespace = Effect.fnUntraced(function* (key: InstanceKey) {
   const kubernetes = yield* Kubernetes
@@ -61,7 +64,7 @@ const deleteNamespace = Effect.fnUntraced(function* (key: InstanceKey) {
 })
 
 /** With a propagation policy: without one the API server orphans the Job's pod, which would run on. */
-const deleteJob = Effect.fnUntraced(function* (job: CleanupJob, namespace: string) {
+export const deleteJob = Effect.fnUntraced(function* (job: CleanupJob, namespace: string) {
   const kubernetes = yield* Kubernetes
   yield* kubernetes.delete(Job, { namespace, name: job.name }, { uid: job.uid, propagation: "Background" })
 })
@@ -95,9 +98,17 @@ export const runUninstall = Effect.fn("Deletion.uninstall")(function* (
   subject: DeletionView,
 ): Effect.fn.Return<OperationResult, OperationError, Helm> {
   const helm = yield* Helm
-  yield* helm
-    .uninstall(releaseRef(instanceKey(subject)))
-    .pipe(Effect.mapError(deletionError("TargetDeleteFailed", "uninstall vcluster")))
+  const release = releaseRef(instanceKey(subject))
+  const failing = deletionError("TargetDeleteFailed", "uninstall vcluster")
+  yield* helm.uninstall(release).pipe(counted("uninstall"), Effect.mapError(failing))
+  // Helm ends well, too, when it could not read its records (4.3.1, seen): tried again at once, it would do so for ever.
+  const left = yield* Effect.mapError(helm.state(release), failing)
+  if (Option.isSome(left)) {
+    const { revision, status } = left.value
+    return yield* failing({
+      message: `helm says it is done, but the record of revision ${revision} (${status}) is still there`,
+    })
+  }
   return { _tag: "Uninstalled" }
 })
 
@@ -120,25 +131,32 @@ const waiting = (report: DeletionReport, retryAfter = Option.none<number>()): De
   retryAfter,
 })
 
-const cleanupFailed = (path: string, failures: number): DeletionReport => ({
+const wayOut =
+  "to leave the directory, annotate the instance with platform.di-framework.dev/skip-storage-cleanup=true or switch it to Retain"
+
+const storageFailure = (path: string, why: string): DeletionReport => ({
   _tag: "Failed",
   reason: "StorageCleanupFailed",
-  message: `remove storage root ${path}: the cleanup Job failed (${failures} so far). See the Job's pod in the cleanup namespace; to leave the directory, annotate the instance with platform.di-framework.dev/skip-storage-cleanup=true or switch it to Retain`,
+  message: `remove storage root ${path}: ${why}`,
 })
+
+const cleanupFailed = (path: string, failures: number, problem: Option.Option<string>): DeletionReport => {
+  const words = Option.match(problem, { onNone: () => "", onSome: (said) => `: ${said}` })
+  return storageFailure(path, `the cleanup Job failed (${failures} so far)${words}; ${wayOut}`)
+}
 
 /** Every step but `UninstallRelease`, which is the slot's. */
 export const runDeletionStep = Effect.fn("Deletion.step")(function* (
   subject: DeletionView,
-  object: KubeObject,
   step: Exclude<DeletionStep, { readonly _tag: "UninstallRelease" }>,
   storage: Storage,
-): Effect.fn.Return<DeletionOutcome, OperationError, Kubernetes | StateStore | Settings | Views> {
+): Effect.fn.Return<DeletionOutcome, OperationError, Kubernetes | History | StateStore | Settings | Views> {
   const kubernetes = yield* Kubernetes
   const store = yield* StateStore
   const settings = yield* Settings
   const key = instanceKey(subject)
-  const { uid } = object.metadata
-  yield* Effect.annotateCurrentSpan({ step: step._tag })
+  const { uid } = subject.metadata
+  yield* Effect.annotateCurrentSpan({ "platforminstance.step": step._tag })
   switch (step._tag) {
     case "MarkBegun":
       // Of the record only what the cleanup needs is left: it proves no installation any more.
@@ -160,17 +178,41 @@ export const runDeletionStep = Effect.fn("Deletion.step")(function* (
     case "WaitForNamespace":
       return waiting({
         _tag: "Working",
-        message: `waiting for host namespace ${hostNamespace(key)} to be gone`,
+        message: `waiting for host namespace ${hostNamespace(key)} to be gone${Option.match(step.held, {
+          onNone: () => "",
+          onSome: (held) => `: ${held}`,
+        })}`,
       })
+    case "RemoveClusterObject":
+      yield* Effect.mapError(
+        kubernetes.delete(step.object.kind, { name: step.object.name }, { uid: step.object.uid }),
+        deletionError("TargetDeleteFailed", `remove ${describeClusterObject(step.object)}`),
+      )
+      return progressed(`removing ${describeClusterObject(step.object)}`)
     case "DropState":
       yield* Effect.mapError(store.dropState(key), deletionError("UninstallFailed", "drop install state"))
       return progressed("the install state is dropped")
+    case "RemoveKubeconfig": {
+      const name = kubeconfigSecretName(key)
+      yield* Effect.mapError(
+        kubernetes.delete(Secret, { namespace: key.namespace, name }, { uid: step.uid }),
+        deletionError("UninstallFailed", `remove Secret ${name}`),
+      )
+      return progressed("the kubeconfig is removed")
+    }
     case "RecordUnreadable":
       return yield* deletionError(
         "StorageCleanupFailed",
         "find the storage root",
       )({
-        message: `${step.problem}; without the record nobody knows where it lies. Put instance.json back, or leave the directory: annotate the instance with platform.di-framework.dev/skip-storage-cleanup=true or switch it to Retain`,
+        message: `${step.problem}; without the record nobody knows where it lies. Put instance.json back; ${wayOut}`,
+      })
+    case "StorageShared":
+      return yield* deletionError(
+        "StorageCleanupFailed",
+        `remove storage root ${step.path}`,
+      )({
+        message: `it overlaps with the recorded storage root of instance ${step.by}, and nothing is removed; ${wayOut}`,
       })
     case "StartCleanup":
       yield* kubernetes
@@ -180,6 +222,7 @@ export const runDeletionStep = Effect.fn("Deletion.step")(function* (
             image: settings.operatorImage,
             cleanupNamespace: settings.cleanupNamespace,
             base: step.base,
+            currentBase: settings.storageRootBase,
             key,
             uid,
           }),
@@ -192,20 +235,33 @@ export const runDeletionStep = Effect.fn("Deletion.step")(function* (
           Effect.mapError(deletionError("StorageCleanupFailed", `remove storage root ${step.path}`)),
         )
       return progressed("removing the storage root")
-    case "WaitForCleanup":
-      return waiting({ _tag: "Working", message: `waiting for cleanup Job ${step.job}` })
+    case "WaitForCleanup": {
+      const { job, path } = step
+      // It may not end by itself before its deadline: what is in its way is told at once.
+      return waiting(
+        Option.match(job.problem, {
+          onNone: (): DeletionReport => ({
+            _tag: "Working",
+            message: `waiting for cleanup Job ${job.name}`,
+          }),
+          onSome: (problem) =>
+            storageFailure(path, `cleanup Job ${job.name} does not get on: ${problem}; ${wayOut}`),
+        }),
+      )
+    }
     case "CountFailure": {
-      const failures = cleanupFailures(subject) + 1
-      yield* annotate(subject, { [ANNOTATION_STORAGE_CLEANUP_FAILURES]: String(failures) }).pipe(
+      const now = yield* Clock.currentTimeMillis
+      const { failures, annotations } = countFailure(subject, step.job.uid, now)
+      yield* annotate(subject, annotations).pipe(
         Effect.andThen(deleteJob(step.job, settings.cleanupNamespace)),
         Effect.mapError(deletionError("StorageCleanupFailed", `remove storage root ${step.path}`)),
       )
-      const delay = nominalDelay(cleanupBackoff, failures)
-      return waiting(cleanupFailed(step.path, failures), Option.some(Duration.toMillis(delay)))
+      const delay = Duration.toMillis(nominalDelay(cleanupBackoff, failures))
+      return waiting(cleanupFailed(step.path, failures, step.job.problem), Option.some(delay))
     }
     case "WaitForRetry":
       return waiting(
-        cleanupFailed(step.path, cleanupFailures(subject)),
+        cleanupFailed(step.path, cleanupFailures(subject), Option.none()),
         Option.some(Math.max(0, step.at - (yield* Clock.currentTimeMillis))),
       )
     case "MarkCleaned":
@@ -229,6 +285,8 @@ export const runDeletionStep = Effect.fn("Deletion.step")(function* (
       yield* Effect.mapError(store.drop(key), deletionError("UninstallFailed", "drop install record"))
       return progressed("the install record is dropped")
     case "RemoveFinalizer":
+      // Of one that never came to a record: what a retained one has left stays.
+      if (subject.deletionPolicy === "Delete") yield* (yield* History).forget(key)
       yield* Effect.mapError(
         removeFinalizer(subject),
         deletionError("UninstallFailed", "release the finalizer"),

@@ -2,6 +2,7 @@
 // it is a live read, so that a step is never skipped because a cache was behind or a process remembered wrongly.
 import { Option } from "effect"
 import type { NamespaceState } from "../target/TargetState.ts"
+import { type ClusterObject, describeClusterObject } from "./clusterObjects.ts"
 
 /** The storage root of the instance on the node, as the record or the spec gives it. */
 export type Storage =
@@ -17,6 +18,8 @@ export interface CleanupJob {
   readonly uid: string
   readonly outcome: "Running" | "Succeeded" | "Failed"
   readonly deleting: boolean
+  /** What its pod says is in its way, or was. */
+  readonly problem: Option.Option<string>
 }
 
 export interface DeletionObservation {
@@ -27,7 +30,13 @@ export interface DeletionObservation {
   /** Whether any release record is left, whatever its status. */
   readonly releaseRecorded: boolean
   readonly namespace: NamespaceState
+  /** What holds a terminating namespace, in words. */
+  readonly namespaceHeld: Option.Option<string>
+  /** What the release has left outside of the namespace. */
+  readonly clusterObjects: ReadonlyArray<ClusterObject>
   readonly hasState: boolean
+  /** The UID of this life's `<name>-kubeconfig`, while it is there. */
+  readonly kubeconfig: Option.Option<string>
   readonly hasRecord: boolean
   /** The record says that the deletion of this life has begun: from then on there is no way back to `Retain`. */
   readonly begun: boolean
@@ -38,6 +47,8 @@ export interface DeletionObservation {
   readonly jobs: ReadonlyArray<CleanupJob>
   /** Names of cleanup pods of this instance that are still there. */
   readonly pods: ReadonlyArray<string>
+  /** A living instance whose storage root overlaps with this one's: `team-b/two (/base/team-a/one)`. */
+  readonly storageSharedWith: Option.Option<string>
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly retryAt: Option.Option<number>
@@ -55,11 +66,16 @@ export type DeletionStep =
   | { readonly _tag: "MarkBegun" }
   | { readonly _tag: "UninstallRelease" }
   | { readonly _tag: "DeleteNamespace" }
-  | { readonly _tag: "WaitForNamespace" }
+  | { readonly _tag: "WaitForNamespace"; readonly held: Option.Option<string> }
+  | { readonly _tag: "RemoveClusterObject"; readonly object: ClusterObject }
   | { readonly _tag: "DropState" }
+  /** Left to the garbage collector, it would stay with `--cascade=orphan`, and a successor does not take it over. */
+  | { readonly _tag: "RemoveKubeconfig"; readonly uid: string }
   | { readonly _tag: "RecordUnreadable"; readonly problem: string }
+  /** Removing it would take another instance's data. */
+  | { readonly _tag: "StorageShared"; readonly path: string; readonly by: string }
   | { readonly _tag: "StartCleanup"; readonly base: string; readonly path: string }
-  | { readonly _tag: "WaitForCleanup"; readonly job: string }
+  | { readonly _tag: "WaitForCleanup"; readonly job: CleanupJob; readonly path: string }
   | { readonly _tag: "CountFailure"; readonly job: CleanupJob; readonly path: string }
   | { readonly _tag: "WaitForRetry"; readonly at: number; readonly path: string }
   | { readonly _tag: "MarkCleaned" }
@@ -75,6 +91,9 @@ const removeJobs = (seen: DeletionObservation): DeletionStep | undefined => {
   return waitingFor.length > 0 ? { _tag: "WaitForPods", pods: waitingFor } : undefined
 }
 
+const removeKubeconfig = ({ kubeconfig }: DeletionObservation): DeletionStep | undefined =>
+  Option.isSome(kubeconfig) ? { _tag: "RemoveKubeconfig", uid: kubeconfig.value } : undefined
+
 const cleanup = (seen: DeletionObservation): DeletionStep | undefined => {
   if (seen.storage._tag === "Custom" || seen.skipCleanup) return undefined
   if (Option.isSome(seen.cleanedFor) && seen.cleanedFor.value === seen.uid) return undefined
@@ -82,6 +101,8 @@ const cleanup = (seen: DeletionObservation): DeletionStep | undefined => {
   if (Option.isSome(seen.recordProblem))
     return { _tag: "RecordUnreadable", problem: seen.recordProblem.value }
   const { base, path } = seen.storage
+  if (Option.isSome(seen.storageSharedWith))
+    return { _tag: "StorageShared", path, by: seen.storageSharedWith.value }
   const stale = seen.jobs.find((each) => !each.ours && !each.deleting)
   if (stale !== undefined) return { _tag: "RemoveJob", job: stale }
   const job = seen.jobs.find((each) => !each.deleting)
@@ -97,7 +118,7 @@ const cleanup = (seen: DeletionObservation): DeletionStep | undefined => {
   }
   switch (job.outcome) {
     case "Running":
-      return { _tag: "WaitForCleanup", job: job.name }
+      return { _tag: "WaitForCleanup", job, path }
     case "Failed":
       return { _tag: "CountFailure", job, path }
     case "Succeeded":
@@ -110,19 +131,22 @@ const target = (seen: DeletionObservation): DeletionStep | undefined => {
   if (seen.namespace._tag === "Foreign") return undefined
   if (seen.releaseRecorded && seen.namespace._tag === "Ours") return { _tag: "UninstallRelease" }
   if (seen.namespace._tag === "Ours") return { _tag: "DeleteNamespace" }
-  if (seen.namespace._tag === "Terminating") return { _tag: "WaitForNamespace" }
-  return undefined
+  if (seen.namespace._tag === "Terminating") return { _tag: "WaitForNamespace", held: seen.namespaceHeld }
+  const object = seen.clusterObjects.find(({ ours }) => ours)
+  return object === undefined ? undefined : { _tag: "RemoveClusterObject", object }
 }
 
 export const deletionStep = (seen: DeletionObservation): DeletionStep => {
   const retained = seen.policy === "Retain"
-  if (retained && !seen.begun) return removeJobs(seen) ?? { _tag: "RemoveFinalizer" }
+  if (retained && !seen.begun)
+    return removeJobs(seen) ?? removeKubeconfig(seen) ?? { _tag: "RemoveFinalizer" }
   const removable = target(seen) !== undefined || seen.hasState || seen.hasRecord
   // A record that cannot be read is not written over: it may be mended, and says where the storage root lies.
   if (removable && !seen.begun && Option.isNone(seen.recordProblem)) return { _tag: "MarkBegun" }
   return (
     target(seen) ??
     (seen.hasState ? { _tag: "DropState" } : undefined) ??
+    removeKubeconfig(seen) ??
     // Switched to `Retain` half-way: what is left of it is the data on the node, and that stays.
     (retained ? undefined : cleanup(seen)) ??
     removeJobs(seen) ??
@@ -136,13 +160,30 @@ export const failureReasonOf = (step: DeletionStep): DeletionFailureReason => {
     case "UninstallRelease":
     case "DeleteNamespace":
     case "WaitForNamespace":
+    case "RemoveClusterObject":
       return "TargetDeleteFailed"
     case "MarkBegun":
     case "DropState":
+    case "RemoveKubeconfig":
     case "ForgetRecord":
     case "RemoveFinalizer":
       return "UninstallFailed"
     default:
       return "StorageCleanupFailed"
   }
+}
+
+/** What stays although the instance goes, in words: an administrator must hear of it while somebody still looks. */
+export const leftBehind = (seen: DeletionObservation): ReadonlyArray<string> => {
+  if (seen.policy === "Retain" && !seen.begun) return []
+  const storage =
+    seen.storage._tag === "Custom" ? "the custom storage root" : `storage root ${seen.storage.path}`
+  const cleaned = seen.storage._tag === "Default" && Option.contains(seen.cleanedFor, seen.uid)
+  // In a namespace that is somebody else's, so is the release that an object names.
+  const foreign = seen.clusterObjects.filter(({ ours }) => !ours || seen.namespace._tag === "Foreign")
+  return [
+    ...(cleaned ? [] : [storage]),
+    ...(seen.namespace._tag === "Foreign" ? ["the host namespace, which is somebody else's"] : []),
+    ...foreign.map((object) => `${describeClusterObject(object)}, which is somebody else's`),
+  ]
 }

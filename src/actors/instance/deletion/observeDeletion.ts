@@ -2,24 +2,31 @@
 // behind, and not repeated because a process has forgotten.
 import { Clock, Effect, Option, Result, Schema } from "effect"
 import type { DeletionView } from "../../../schema/DeletionView.ts"
+import { formatKey, type InstanceKey } from "../../../schema/InstanceKey.ts"
 import {
   ANNOTATION_SKIP_STORAGE_CLEANUP,
   ANNOTATION_STORAGE_CLEANED,
   cleanupJobName,
   hostNamespace,
   instanceHash,
+  kubeconfigSecretName,
   LABEL_INSTANCE_HASH,
 } from "../../../schema/Names.ts"
 import { instanceKey } from "../../../schema/PlatformInstance.ts"
-import { defaultStorageRoot } from "../../../schema/StorageRoot.ts"
+import { defaultStorageRoot, storageRootsOverlap } from "../../../schema/StorageRoot.ts"
 import { Helm } from "../../../services/Helm/Helm.ts"
-import { Job, Namespace, Pod } from "../../../services/Kubernetes/Kinds.ts"
+import { Job, Namespace, Pod, Secret } from "../../../services/Kubernetes/Kinds.ts"
 import { type KubeObject, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
 import { type InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
 import { Settings } from "../Settings.ts"
 import { namespaceState } from "../target/HostNamespace.ts"
+import { isOwnedBy, publishedSource } from "../target/Kubeconfig.ts"
 import { releaseRef } from "../target/observeTarget.ts"
+import { cleanupPauseEnds } from "./cleanupFailures.ts"
+import { cleanupProblem } from "./cleanupProblem.ts"
+import { clusterObjects } from "./clusterObjects.ts"
 import type { CleanupJob, DeletionObservation, Storage } from "./deletionStep.ts"
+import { whyTerminating } from "./whyTerminating.ts"
 
 const JobStatus = Schema.Struct({
   status: Schema.optionalKey(
@@ -52,6 +59,36 @@ const storageOf = (subject: DeletionView, record: Option.Option<InstanceRecord>,
     : { _tag: "Default", base, path: defaultStorageRoot(base, instanceKey(subject)) }
 }
 
+/** Whose recorded storage root the removal of this one would take along, or a part of. */
+const sharedWith = Effect.fnUntraced(function* (key: InstanceKey, path: string) {
+  const store = yield* StateStore
+  const other = (yield* store.records).find(
+    ({ key: owner, record }) =>
+      formatKey(owner) !== formatKey(key) &&
+      record.storageRoot !== undefined &&
+      storageRootsOverlap(record.storageRoot.path, path),
+  )
+  return Option.map(
+    Option.fromUndefinedOr(other),
+    ({ key: owner, record }) => `${formatKey(owner)} (${record.storageRoot?.path})`,
+  )
+})
+
+/** Published by this life. One that was orphaned has no owner any more; what the operator noted on it is still there. */
+const publishedKubeconfig = Effect.fnUntraced(function* (subject: DeletionView) {
+  const kubernetes = yield* Kubernetes
+  const key = instanceKey(subject)
+  const ref = { namespace: key.namespace, name: kubeconfigSecretName(key) }
+  const found = yield* kubernetes.get(Secret, ref, { metadataOnly: true })
+  return found.pipe(
+    Option.filter((secret) => {
+      const orphaned = (secret.metadata.ownerReferences ?? []).length === 0
+      return isOwnedBy(secret, subject.metadata.uid) || (orphaned && Option.isSome(publishedSource(secret)))
+    }),
+    Option.map(({ metadata }) => metadata.uid),
+  )
+})
+
 export const observeDeletion = Effect.fn("Deletion.observe")(function* (
   subject: DeletionView,
   retryAt: Option.Option<number>,
@@ -73,28 +110,49 @@ export const observeDeletion = Effect.fn("Deletion.observe")(function* (
   const read = yield* Effect.result(store.readRecord(key))
   const stored = Result.isSuccess(read) ? read.success : Option.none()
   const recordProblem = Result.isFailure(read) ? Option.some(read.failure.message) : Option.none()
+  const state = namespaceState(key, namespace)
+  const storage = storageOf(subject, stored, settings.storageRootBase)
+  const hasState = yield* store.hasState(key)
+  const now = yield* Clock.currentTimeMillis
+  const targetGone = state._tag === "Missing" || state._tag === "Foreign"
   const observation: DeletionObservation = {
     uid,
     policy: subject.deletionPolicy,
     skipCleanup: annotations?.[ANNOTATION_SKIP_STORAGE_CLEANUP] === "true",
-    storage: storageOf(subject, stored, settings.storageRootBase),
+    storage,
     releaseRecorded: Option.isSome(release),
-    namespace: namespaceState(key, namespace),
-    hasState: yield* store.hasState(key),
+    namespace: state,
+    namespaceHeld:
+      state._tag === "Terminating" && Option.isSome(namespace)
+        ? yield* whyTerminating(namespace.value)
+        : Option.none(),
+    clusterObjects: targetGone ? yield* clusterObjects(key) : [],
+    hasState,
+    kubeconfig: yield* publishedKubeconfig(subject),
     hasRecord: Option.isSome(stored) || Option.isSome(recordProblem),
     begun: Option.exists(stored, ({ deleting }) => deleting === uid),
     recordProblem,
     cleanedFor: Option.fromNullishOr(annotations?.[ANNOTATION_STORAGE_CLEANED]),
-    jobs: jobs.map((job) => ({
-      name: job.metadata.name,
-      uid: job.metadata.uid,
-      ours: job.metadata.name === cleanupJobName(key, uid),
-      outcome: jobOutcome(job),
-      deleting: job.metadata.deletionTimestamp !== undefined,
-    })),
+    jobs: yield* Effect.forEach(jobs, (job) =>
+      Effect.map(
+        cleanupProblem(job, pods),
+        (problem): CleanupJob => ({
+          name: job.metadata.name,
+          uid: job.metadata.uid,
+          ours: job.metadata.name === cleanupJobName(key, uid),
+          outcome: jobOutcome(job),
+          deleting: job.metadata.deletionTimestamp !== undefined,
+          problem,
+        }),
+      ),
+    ),
     pods: pods.map((pod) => pod.metadata.name),
-    now: yield* Clock.currentTimeMillis,
-    retryAt,
+    storageSharedWith:
+      storage._tag === "Default" && targetGone && !hasState
+        ? yield* sharedWith(key, storage.path)
+        : Option.none(),
+    now,
+    retryAt: Option.orElse(retryAt, () => cleanupPauseEnds(subject, now)),
   }
   return observation
 })

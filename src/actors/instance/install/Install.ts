@@ -1,7 +1,7 @@
-// One install or repair, start to end, as it runs in the slot: secret, storage root, package, tenant host image,
-// then, with a permit, the engine. The record is written before the first `up` (what a cleanup must know) and
-// again when the operation has proved what it proves.
-import { DateTime, Effect, Option, type Redacted, Schedule } from "effect"
+// One install or repair, start to end, as it runs in the slot: what can be settled first, then, with a permit, the
+// engine. The record is written before the first `up` (what a cleanup must know) and again when the operation has
+// proved what it proves.
+import { Clock, DateTime, Effect, Option, Random } from "effect"
 import type { InstallReason } from "../../../schema/Conditions.ts"
 import { formatKey } from "../../../schema/InstanceKey.ts"
 import { platformConfig } from "../../../schema/PlatformConfig.ts"
@@ -9,18 +9,34 @@ import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInst
 import { formatTime } from "../../../schema/Time.ts"
 import { Events } from "../../../services/Events/Events.ts"
 import type { KubeObject, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
-import { wrapperConfig } from "../../../services/Pulumi/Layout.ts"
-import { type PlatformPackage, Pulumi, type PulumiError } from "../../../services/Pulumi/Pulumi.ts"
+import {
+  type OperationOutputs,
+  type OperationProgress,
+  type OperationRequest,
+  Pulumi,
+} from "../../../services/Pulumi/Pulumi.ts"
 import {
   type InstanceRecord,
   StateStore,
   type StateStoreError,
 } from "../../../services/StateStore/StateStore.ts"
-import { OperationError, type OperationResult } from "../Operation.ts"
+import { pastSpan } from "../../../services/Telemetry/Tracing.ts"
+import type { InstallProgress, OperationError, OperationResult, Urgency } from "../Operation.ts"
 import { Settings } from "../Settings.ts"
-import { type Kubeconfig, readSecretKey } from "../target/Kubeconfig.ts"
-import { chooseStorageRoot, chooseTenantHostImage } from "./choices.ts"
+import type { Kubeconfig } from "../target/Kubeconfig.ts"
+import type { Views } from "../Views.ts"
+import { checkState } from "./checkState.ts"
+import { hasAnotherPort } from "./gatewayPort.ts"
 import { InstallPermits } from "./InstallPermits.ts"
+import {
+  fetchPackage,
+  fromPulumi,
+  installFailed,
+  type Prepared,
+  prepareInstall,
+  resolveSecret,
+} from "./prepare.ts"
+import { tellRestored } from "./restored.ts"
 
 export interface InstallRequest {
   /** What Events are about. */
@@ -28,108 +44,36 @@ export interface InstallRequest {
   readonly instance: PlatformInstance
   readonly reason: InstallReason
   readonly refresh: boolean
+  /** Version and generation are installed already: whatever the engine changes was not as it should be. */
+  readonly repeats: boolean
+  readonly urgency: Urgency
+  readonly progress: InstallProgress
+  /** The status is to say how far it is. */
+  readonly onStage: Effect.Effect<void>
   readonly record: Option.Option<InstanceRecord>
-  readonly kubeconfig: Kubeconfig
+  /** As it is when the engine begins: it may have changed while a permit was waited for. */
+  readonly kubeconfig: Effect.Effect<Kubeconfig>
   /** The in-cluster address of the target's API. */
   readonly server: string
   readonly kubeSystemUID: string
   readonly serviceUID: string
 }
 
-const fail = (reason: OperationError["reason"], message: string) =>
-  new OperationError({ reason, message, cancelled: false })
+const fromStore =
+  ({ instance }: InstallRequest) =>
+  (error: StateStoreError) =>
+    installFailed("write record", instance.spec.version, error.message)
 
-const fromPulumi = (error: PulumiError) =>
-  new OperationError({
-    reason: "InstallFailed",
-    message: `${error.step} (version ${error.version}): ${error.message}`,
-    // An interrupted operation ends as an interruption; what arrives here as cancelled ran out of its time.
-    cancelled: false,
-  })
+/** The most by which a repair comes early, as a share of the interval: so that many instances do not repair in step. */
+const mostEarly = 0.05
 
-const fromStore = (error: StateStoreError) => fail("InstallFailed", `write record: ${error.message}`)
-
-/** The client secret as it is now; read at each install and repair, so that a rotation arrives by itself. */
-const resolveSecret = Effect.fn("Install.resolveSecret")(function* (
-  instance: PlatformInstance,
-): Effect.fn.Return<ReadonlyMap<string, Redacted.Redacted>, OperationError, Kubernetes> {
-  const ref = instance.spec.platform?.tenantAuth?.clientSecretRef
-  if (ref === undefined) return new Map()
-  const { namespace } = instance.metadata
-  const where = `key ${ref.key} of Secret ${namespace}/${ref.name}, named by spec.platform.tenantAuth.clientSecretRef,`
-  const found = yield* readSecretKey(namespace, ref.name, ref.key).pipe(
-    Effect.mapError((error) =>
-      fail("TenantAuthSecretUnavailable", `${where} cannot be read: ${error.message}`),
-    ),
-  )
-  if (Option.isNone(found)) {
-    return yield* fail(
-      "TenantAuthSecretUnavailable",
-      `${where} is missing or empty; create it in namespace ${namespace}`,
-    )
-  }
-  return new Map([[wrapperConfig.clientSecret, found.value]])
-})
-
-/** State must never meet a cluster that is not the one it was made in: everything would be dropped from it. */
-const checkCluster = (request: InstallRequest) => {
-  const recorded = Option.getOrUndefined(request.record)?.kubeSystemUID
-  return recorded === undefined || recorded === request.kubeSystemUID
-    ? Effect.void
-    : fail(
-        "InstallFailed",
-        `compare cluster: the target at ${request.server} is another cluster (kube-system ${request.kubeSystemUID}) than the one this instance was installed into (${recorded}); nothing was applied. Restore the vCluster's volume, or delete the instance and create it again`,
-      )
-}
-
-const chooseImage = (request: InstallRequest, platform: PlatformPackage, settings: Settings["Service"]) =>
-  Effect.fromResult(
-    chooseTenantHostImage({
-      spec: request.instance.spec,
-      record: request.record,
-      everInstalled:
-        Option.getOrUndefined(request.record)?.installed !== undefined ||
-        request.instance.status?.installedVersion !== undefined,
-      operatorDefault: settings.defaultTenantHostImage,
-      approved: platform.approvedHostBuilds,
-    }),
-  ).pipe(Effect.mapError((problem) => fail("TenantHostImageUnsupported", problem)))
-
-/** A missing registry is often a blip: a few quick tries before the install counts as failed. */
-const fetchRetries = {
-  schedule: Schedule.exponential("1 second").pipe(Schedule.upTo({ times: 2 })),
-  while: (error: PulumiError) => error.final !== true,
-}
-
-export const runInstall = Effect.fn("Install.run")(function* (
-  request: InstallRequest,
-): Effect.fn.Return<
-  OperationResult,
-  OperationError,
-  Kubernetes | Pulumi | StateStore | Settings | InstallPermits | Events
-> {
-  const settings = yield* Settings
-  const store = yield* StateStore
-  const pulumi = yield* Pulumi
-  const permits = yield* InstallPermits
-  const events = yield* Events
-  const { instance, reason } = request
-  const key = instanceKey(instance)
-  const { uid, generation } = instance.metadata
-  yield* Effect.annotateCurrentSpan({ instance: formatKey(key), reason, version: instance.spec.version })
-
-  yield* checkCluster(request)
-  const secretConfig = yield* resolveSecret(instance)
-  const storageRoot = yield* Effect.fromResult(
-    chooseStorageRoot(key, instance.spec, settings.storageRootBase, request.record),
-  ).pipe(Effect.mapError((problem) => fail("InvalidStorageRoot", problem)))
-  const platform = yield* pulumi
-    .fetch(instance.spec.version)
-    .pipe(Effect.retry(fetchRetries), Effect.mapError(fromPulumi))
-  const tenantHostImage = yield* chooseImage(request, platform, settings)
-
-  const before = Option.getOrUndefined(request.record)
-  const begun: InstanceRecord = {
+const begunRecord = (
+  { instance, kubeSystemUID, server }: InstallRequest,
+  before: InstanceRecord | undefined,
+  { storageRoot }: Prepared,
+): InstanceRecord => {
+  const { uid } = instance.metadata
+  return {
     ...before,
     // What a predecessor has installed is no generation of this life, whatever its number.
     ...(before?.installed === undefined || before.uid === uid
@@ -138,65 +82,152 @@ export const runInstall = Effect.fn("Install.run")(function* (
     format: 1,
     uid,
     storageRoot,
-    kubeSystemUID: request.kubeSystemUID,
-    server: request.server,
+    kubeSystemUID,
+    server,
   }
-  yield* Effect.mapError(store.writeRecord(key, begun), fromStore)
+}
 
-  const image = Option.getOrUndefined(tenantHostImage)
-  const outputs = yield* permits
-    .withPermit(
-      pulumi.run(
-        {
-          key,
-          generation,
-          kind: reason,
-          version: instance.spec.version,
-          package: platform,
-          refresh: request.refresh,
-          config: platformConfig(instance.spec, {
-            storageRoot: storageRoot.path,
-            kubernetesEndpoint: request.server,
-            ...(image === undefined ? {} : { tenantHostImage: image }),
-          }),
-          secretConfig,
-          kubeconfig: request.kubeconfig.text,
-          clusterIdentifier: request.kubeSystemUID,
-          timeout: settings.installTimeout,
-        },
-        ({ step, notice }) =>
-          notice === undefined
-            ? Effect.logInfo("install step").pipe(Effect.annotateLogs({ step, reason }))
-            : events.emit(request.object, {
-                type: "Normal",
-                reason: "Recovered",
-                action: "Install",
-                note: notice,
-              }),
-      ),
-    )
-    .pipe(Effect.mapError(fromPulumi))
-
+const provedRecord = Effect.fnUntraced(function* (
+  { instance, reason, serviceUID }: InstallRequest,
+  { resync: _, behind: __, anew: ___, ...begun }: InstanceRecord,
+  { tenantHostImage }: Prepared,
+  { endpoints }: OperationOutputs,
+): Effect.fn.Return<InstanceRecord> {
   const finishedAt = formatTime(yield* DateTime.now)
-  const { platform: spec } = instance.spec
+  const { version, platform } = instance.spec
   const lastRepair = reason === "RepairDue" ? finishedAt : begun.installed?.lastRepair
-  const { resync: _, ...settled } = begun
-  const record: InstanceRecord = {
-    ...settled,
-    serviceUID: request.serviceUID,
-    ...(image === undefined ? {} : { tenantHostImage: image }),
+  const httpNodePort = platform?.gateway?.httpNodePort ?? 0
+  return {
+    ...begun,
+    serviceUID,
+    ...(tenantHostImage === undefined ? {} : { tenantHostImage }),
     installed: {
-      version: instance.spec.version,
-      generation,
+      version,
+      generation: instance.metadata.generation,
       reason,
       finishedAt,
-      tenants: spec?.tenants?.length ?? 0,
-      users: spec?.users?.length ?? 0,
-      ...(spec?.tenantAuth?.issuer === undefined ? {} : { issuer: spec.tenantAuth.issuer }),
+      repairEarly: (yield* Random.next) * mostEarly,
+      ...(httpNodePort === 0 ? {} : { httpNodePort }),
+      tenants: platform?.tenants?.length ?? 0,
+      users: platform?.users?.length ?? 0,
+      ...(platform?.tenantAuth?.issuer === undefined ? {} : { issuer: platform.tenantAuth.issuer }),
       ...(lastRepair === undefined ? {} : { lastRepair }),
-      endpoints: outputs.endpoints,
+      endpoints,
     },
   }
-  yield* Effect.mapError(store.writeRecord(key, record), fromStore)
+})
+
+/** The engine, with a permit. What is read anew here may have changed while it was waited for. */
+const runEngine = Effect.fnUntraced(function* (
+  request: InstallRequest,
+  prepared: Prepared,
+  state: OperationRequest["state"],
+  onProgress: (progress: OperationProgress) => Effect.Effect<void>,
+) {
+  const settings = yield* Settings
+  const pulumi = yield* Pulumi
+  const { instance, progress } = request
+  const { storageRoot, tenantHostImage } = prepared
+  const waited = progress.stage === "waiting"
+  if (waited) yield* pastSpan("Wait.installPermit", progress.movedAt)
+  progress.movedAt = yield* Clock.currentTimeMillis
+  progress.stage = "running"
+  if (waited) yield* request.onStage
+  const platform = waited ? yield* fetchPackage(instance.spec.version) : prepared.platform
+  const kubeconfig = yield* request.kubeconfig
+  const secretConfig = yield* resolveSecret(instance)
+  const run = (refresh: boolean) =>
+    pulumi.run(
+      {
+        key: instanceKey(instance),
+        generation: instance.metadata.generation,
+        kind: request.reason,
+        version: instance.spec.version,
+        package: platform,
+        refresh,
+        config: platformConfig(instance.spec, {
+          storageRoot: storageRoot.path,
+          kubernetesEndpoint: request.server,
+          ...(tenantHostImage === undefined ? {} : { tenantHostImage }),
+        }),
+        secretConfig,
+        kubeconfig: kubeconfig.text,
+        clusterIdentifier: request.kubeSystemUID,
+        ...(state === undefined ? {} : { state }),
+        timeout: settings.installTimeout,
+      },
+      onProgress,
+    )
+  const outputs = yield* Effect.mapError(run(request.refresh), fromPulumi)
+  // Whoever cannot see it is told nothing: the next repair comes to the same.
+  if (!(yield* Effect.orElseSucceed(hasAnotherPort(instance), () => false))) return outputs
+  yield* Effect.logInfo("the host gave the gateway another NodePort: set right by a refresh and an up")
+  return yield* Effect.mapError(run(true), fromPulumi)
+})
+
+export const runInstall = Effect.fn("Install.run")(function* (
+  given: InstallRequest,
+): Effect.fn.Return<
+  OperationResult,
+  OperationError,
+  Kubernetes | Pulumi | StateStore | Settings | InstallPermits | Events | Views
+> {
+  const store = yield* StateStore
+  const permits = yield* InstallPermits
+  const events = yield* Events
+  const { instance, reason, progress } = given
+  const key = instanceKey(instance)
+  yield* Effect.annotateCurrentSpan({
+    "platforminstance.reason": reason,
+    "platforminstance.version": instance.spec.version,
+  })
+
+  const { request, state } = yield* checkState(given)
+  const prepared = yield* prepareInstall(request)
+  const begun = begunRecord(request, Option.getOrUndefined(request.record), prepared)
+  yield* Effect.mapError(store.writeRecord(key, begun), fromStore(request))
+
+  const restored = new Set<string>()
+  const onProgress = Effect.fnUntraced(function* (said: OperationProgress) {
+    progress.movedAt = yield* Clock.currentTimeMillis
+    for (const each of [...(said.restored ?? []), ...(said.changed ?? [])]) progress.changed.add(each)
+    for (const each of said.restored ?? []) restored.add(each)
+    // What an install of something new changes is what was asked for.
+    if (request.repeats) for (const each of said.changed ?? []) restored.add(each)
+    if (said.low !== undefined) {
+      yield* events.emit(request.object, {
+        type: "Warning",
+        reason: "DiskLow",
+        action: "Install",
+        note: said.low,
+      })
+    }
+    if (said.notice !== undefined) {
+      yield* events.emit(request.object, {
+        type: "Normal",
+        reason: "Recovered",
+        action: "Install",
+        note: said.notice,
+      })
+    } else if (said.moved !== true) {
+      yield* Effect.logInfo("install step").pipe(Effect.annotateLogs({ step: said.step, reason }))
+    }
+  })
+  const onWait = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    progress.stage = "waiting"
+    progress.movedAt = now
+    return request.onStage
+  })
+  const outputs = yield* permits
+    .withPermit(
+      { key: formatKey(key), ...request.urgency },
+      onWait,
+      runEngine(request, prepared, state, onProgress),
+    )
+    // One that fails later has set this right all the same.
+    .pipe(Effect.ensuring(tellRestored(request.object, restored)))
+
+  const record = yield* provedRecord(request, begun, prepared, outputs)
+  yield* Effect.mapError(store.writeRecord(key, record), fromStore(request))
   return { _tag: "Installed", record }
 })

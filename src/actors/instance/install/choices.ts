@@ -9,28 +9,34 @@ import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
 export type StorageChoice = NonNullable<InstanceRecord["storageRoot"]>
 
 /** The recorded root, else the custom one, else the default under today's base; a failure is `InvalidStorageRoot`. */
-export const chooseStorageRoot = (
-  key: InstanceKey,
-  spec: PlatformInstanceSpec,
-  base: string,
-  record: Option.Option<InstanceRecord>,
-): Result.Result<StorageChoice, string> => {
-  const recorded = Option.getOrUndefined(record)?.storageRoot
+export const chooseStorageRoot = (options: {
+  readonly key: InstanceKey
+  readonly spec: PlatformInstanceSpec
+  /** `--storage-root-base` as it is today. */
+  readonly base: string
+  readonly record: Option.Option<InstanceRecord>
+  readonly everInstalled: boolean
+}): Result.Result<StorageChoice, string> => {
+  const { key, spec, base } = options
+  const recorded = Option.getOrUndefined(options.record)?.storageRoot
   if (recorded !== undefined) return Result.succeed(recorded)
   const custom = customStorageRoot(spec)
   if (custom === undefined) return Result.succeed({ path: defaultStorageRoot(base, key), base })
-  const problem = storageRootProblem(custom, base)
+  // Its data lies there already, under whatever base there was when it was allowed.
+  const problem = options.everInstalled ? undefined : storageRootProblem(custom, base)
   return problem === undefined ? Result.succeed({ path: custom }) : Result.fail(problem)
 }
 
 /**
- * The image an empty `tenantHostImage` stands for: the recorded one; for a new instance the operator's pinned
- * default, which the package must approve; for an instance that was installed before there was a record, the
- * package's own default (`None`). A failure is `TenantHostImageUnsupported`.
+ * The image an empty `tenantHostImage` stands for: the recorded one; where the record was lost, the one the status
+ * tells; for a new instance the operator's pinned default, which the package must approve; for an instance that was
+ * installed before images were recorded, the package's own default (`None`). A failure is `TenantHostImageUnsupported`.
  */
 export const chooseTenantHostImage = (options: {
   readonly spec: PlatformInstanceSpec
   readonly record: Option.Option<InstanceRecord>
+  /** `status.applied.tenantHostImage`. */
+  readonly told: string | undefined
   readonly everInstalled: boolean
   readonly operatorDefault: Option.Option<string>
   readonly approved: ReadonlyArray<string>
@@ -40,6 +46,10 @@ export const chooseTenantHostImage = (options: {
   if (wished !== undefined && wished !== "") return Result.succeed(Option.some(wished))
   const recorded = Option.getOrUndefined(options.record)?.tenantHostImage
   if (recorded !== undefined) return Result.succeed(Option.some(recorded))
+  const told = Option.exists(options.record, ({ installed }) => installed !== undefined)
+    ? undefined
+    : options.told
+  if (told !== undefined && told !== "") return Result.succeed(Option.some(told))
   if (options.everInstalled) return Result.succeed(Option.none())
   if (Option.isNone(options.operatorDefault)) {
     return Result.fail(

@@ -15,7 +15,13 @@ const StatefulSetState = Schema.Struct({
   ),
 })
 
-const Waiting = Schema.Struct({
+const Terminated = Schema.Struct({
+  terminated: Schema.optionalKey(
+    Schema.Struct({ reason: Schema.optionalKey(Schema.String), exitCode: Schema.Finite }),
+  ),
+})
+
+const Container = Schema.Struct({
   state: Schema.optionalKey(
     Schema.Struct({
       waiting: Schema.optionalKey(
@@ -24,8 +30,10 @@ const Waiting = Schema.Struct({
           message: Schema.optionalKey(Schema.String),
         }),
       ),
+      ...Terminated.fields,
     }),
   ),
+  lastState: Schema.optionalKey(Terminated),
 })
 
 const PodState = Schema.Struct({
@@ -42,8 +50,8 @@ const PodState = Schema.Struct({
           }),
         ),
       ),
-      initContainerStatuses: Schema.optionalKey(Schema.Array(Waiting)),
-      containerStatuses: Schema.optionalKey(Schema.Array(Waiting)),
+      initContainerStatuses: Schema.optionalKey(Schema.Array(Container)),
+      containerStatuses: Schema.optionalKey(Schema.Array(Container)),
     }),
   ),
 })
@@ -53,6 +61,21 @@ const decodePod = Schema.decodeUnknownOption(PodState)
 
 /** Reasons every starting pod passes through: they explain nothing. */
 const ordinary = new Set(["ContainerCreating", "PodInitializing"])
+
+/** `it ended as OOMKilled (exit code 137)`; nothing of one that has done its work. */
+const ending = (state: typeof Terminated.Type | undefined): string | undefined => {
+  const ended = state?.terminated
+  if (ended === undefined || ended.exitCode === 0) return undefined
+  return `it ended as ${ended.reason ?? "Error"} (exit code ${ended.exitCode})`
+}
+
+const containerReason = ({ state, lastState }: typeof Container.Type): string | undefined => {
+  const waiting = state?.waiting
+  if (waiting?.reason === undefined || ordinary.has(waiting.reason)) return ending(state)
+  const before = ending(lastState)
+  const text = `${waiting.reason}: ${waiting.message ?? ""}`
+  return before === undefined ? text : `${text}; ${before}`
+}
 
 const podReason = (pods: ReadonlyArray<KubeObject>): string | undefined => {
   for (const pod of pods) {
@@ -66,30 +89,41 @@ const podReason = (pods: ReadonlyArray<KubeObject>): string | undefined => {
       ...(seen.status.initContainerStatuses ?? []),
       ...(seen.status.containerStatuses ?? []),
     ]) {
-      const waiting = container.state?.waiting
-      if (waiting?.reason !== undefined && !ordinary.has(waiting.reason)) {
-        return `pod ${seen.metadata.name}: ${waiting.reason}: ${waiting.message ?? ""}`
-      }
+      const reason = containerReason(container)
+      if (reason !== undefined) return `pod ${seen.metadata.name}: ${reason}`
     }
   }
   return undefined
+}
+
+export interface ControlPlane {
+  readonly ready: boolean
+  readonly message: string
+  /** The message says why it is not ready, and not only that. */
+  readonly explained: boolean
 }
 
 /** Ready is: current, at one revision, and every wanted replica ready; zero wanted replicas is not ready. */
 export const controlPlaneState = (
   statefulSet: Option.Option<KubeObject>,
   pods: ReadonlyArray<KubeObject>,
-): { readonly ready: boolean; readonly message: string } => {
+): ControlPlane => {
   const seen = Option.getOrUndefined(Option.flatMap(statefulSet, decodeStatefulSet))
-  if (seen === undefined) return { ready: false, message: "waiting for statefulset/vcluster" }
+  if (seen === undefined)
+    return { ready: false, message: "waiting for statefulset/vcluster", explained: true }
   const wanted = seen.spec.replicas ?? 1
   const readyReplicas = seen.status?.readyReplicas ?? 0
-  if (wanted === 0) return { ready: false, message: "statefulset/vcluster is scaled to 0 replicas" }
+  if (wanted === 0) {
+    return { ready: false, message: "statefulset/vcluster is scaled to 0 replicas", explained: true }
+  }
   const current =
     (seen.status?.observedGeneration ?? 0) >= (seen.metadata.generation ?? 0) &&
     seen.status?.currentRevision === seen.status?.updateRevision
-  if (current && readyReplicas >= wanted) return { ready: true, message: "statefulset/vcluster is ready" }
+  if (current && readyReplicas >= wanted) {
+    return { ready: true, message: "statefulset/vcluster is ready", explained: true }
+  }
   const reason = podReason(pods)
   const base = `statefulset/vcluster has ${readyReplicas} of ${wanted} replicas ready`
-  return { ready: false, message: reason === undefined ? base : `${base}; ${reason}` }
+  const explained = reason !== undefined
+  return { ready: false, message: explained ? `${base}; ${reason}` : base, explained }
 }

@@ -1,6 +1,6 @@
 // The network policy of a host namespace. Only the control plane's pods are closed: its API admits the
 // operator's namespace and the instance's own pods; workloads keep their gateway NodePort and their egress.
-import { Equal } from "effect"
+import { isDeepStrictEqual } from "node:util"
 import type { KubeManifest, KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
 import { MANAGED_BY } from "./ownership.ts"
 
@@ -49,5 +49,5 @@ export const networkPoliciesApplied = (
 ): boolean =>
   wanted.every((manifest) => {
     const live = found.find((policy) => policy.metadata.name === manifest.metadata.name)
-    return live !== undefined && Equal.equals(live.spec, manifest.spec)
+    return live !== undefined && isDeepStrictEqual(live.spec, manifest.spec)
   })

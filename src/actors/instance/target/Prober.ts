@@ -4,19 +4,25 @@
 import { Clock, Duration, Effect, Fiber, Option, type Scope } from "effect"
 import { Namespace, ServiceAccount } from "../../../services/Kubernetes/Kinds.ts"
 import { KubeError, Kubernetes, type KubernetesClient } from "../../../services/Kubernetes/Kubernetes.ts"
+import { increment } from "../../../services/Metrics/Metrics.ts"
 import type { Mailbox } from "../../kit/Mailbox.ts"
+import { makeInnerDns } from "./InnerDns.ts"
 import type { Kubeconfig } from "./Kubeconfig.ts"
 import { type ProbeState, unreachableAfter } from "./TargetState.ts"
 
 /** Until the first answer it asks this often; failures count once a poll all the same. */
 const eager = Duration.seconds(1)
 const timeoutMillis = 5_000
+/** The DNS inside is looked at once in so many checks. */
+const dnsEvery = 3
 
 export interface Prober {
   readonly state: () => ProbeState
   /** Probes with this kubeconfig from now on; nothing happens when it is the one in use. */
   readonly use: (kubeconfig: Kubeconfig) => Effect.Effect<void>
   readonly stop: Effect.Effect<void>
+  /** The API answers, and the DNS behind it has been without a ready pod for a while. */
+  readonly dnsIsDead: () => boolean
 }
 
 const missing = (what: string) =>
@@ -35,12 +41,15 @@ const probe = Effect.fn("Target.probe")(function* (client: KubernetesClient) {
 export const makeProber = (
   mailbox: Mailbox,
   poll: Duration.Duration,
+  /** Puts a check into the trace that is open. */
+  join: <A, E>(check: Effect.Effect<A, E>) => Effect.Effect<A, E> = (check) => check,
 ): Effect.Effect<Prober, never, Scope.Scope | Kubernetes> =>
   Effect.gen(function* () {
     const kubernetes = yield* Kubernetes
     const scope = yield* Effect.scope
     let state: ProbeState = { _tag: "Unknown" }
     let inUse: string | undefined
+    const dns = makeInnerDns()
     let fiber: Fiber.Fiber<void> | undefined
 
     const set = (next: ProbeState) =>
@@ -76,6 +85,7 @@ export const makeProber = (
                 if (now - countedAt >= Duration.toMillis(poll)) {
                   failures += 1
                   countedAt = now
+                  yield* increment("platform_operator_target_probe_failures_total", {})
                 }
                 yield* set({ _tag: "Silent", failures, message: error.message, lastKnown: lastKnown() })
               }),
@@ -85,9 +95,13 @@ export const makeProber = (
       const connected = Effect.scoped(
         Effect.gen(function* () {
           const client = yield* kubernetes.connect(kubeconfig.text, { timeout: timeoutMillis })
-          while (true) {
-            const uid = yield* probe(client)
+          for (let checks = 1; ; checks++) {
+            const uid = yield* join(probe(client))
             yield* answer(Effect.succeed(uid))
+            // Whoever may not list them, or cannot just now, has said nothing of the DNS.
+            const changed =
+              checks % dnsEvery === 0 && (yield* Effect.orElseSucceed(dns.check(client), () => false))
+            if (changed) yield* mailbox.wake("dns")
             yield* Effect.sleep(poll)
           }
         }),
@@ -119,5 +133,6 @@ export const makeProber = (
           fiber = yield* Effect.forkIn(loop(kubeconfig), scope, { startImmediately: true })
         }),
       stop,
+      dnsIsDead: () => state._tag === "Answers" && dns.dead(),
     }
   })

@@ -1,12 +1,13 @@
 // The admission policy that keeps service/vcluster from being deleted: deleting it would make the garbage
 // collector remove everything the vCluster synced. One policy and binding for all instances.
-import { Context, Effect, Layer, Option, Ref } from "effect"
+import { Context, Effect, Layer, Option, Ref, Schema } from "effect"
 import { LABEL_HOST_NAMESPACE } from "../../../schema/Names.ts"
 import {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
 } from "../../../services/Kubernetes/Kinds.ts"
 import { type KubeError, type KubeManifest, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import { applyWhole } from "./applyWhole.ts"
 
 export const POLICY_NAME = "platform-operator-protect-vcluster-service"
 
@@ -29,10 +30,19 @@ export const policyManifests = (operatorUser: string): readonly [KubeManifest, K
     metadata: { name: POLICY_NAME },
     spec: {
       failurePolicy: "Fail",
+      // With what the server has by default, so that anything beside it is somebody else's (`applyWhole`).
       matchConstraints: {
+        matchPolicy: "Equivalent",
         namespaceSelector: { matchLabels: { [LABEL_HOST_NAMESPACE]: "true" } },
+        objectSelector: {},
         resourceRules: [
-          { apiGroups: [""], apiVersions: ["v1"], operations: ["DELETE"], resources: ["services"] },
+          {
+            apiGroups: [""],
+            apiVersions: ["v1"],
+            operations: ["DELETE"],
+            resources: ["services"],
+            scope: "*",
+          },
         ],
       },
       validations: [
@@ -56,6 +66,21 @@ export const policyManifests = (operatorUser: string): readonly [KubeManifest, K
   },
 ]
 
+const UserExpression = Schema.Struct({
+  spec: Schema.Struct({ validations: Schema.Array(Schema.Struct({ expression: Schema.String })) }),
+})
+const decodeUserExpression = Schema.decodeUnknownOption(UserExpression)
+
+/** The user that a policy of this name exempts: the operator that applied it. The inverse of `policyManifests`. */
+export const operatorOf = (policy: unknown): Option.Option<string> =>
+  Option.flatMap(decodeUserExpression(policy), ({ spec }) =>
+    Option.fromUndefinedOr(
+      spec.validations
+        .map(({ expression }) => /request\.userInfo\.username == '((?:[^'\\]|\\.)*)'/.exec(expression)?.[1])
+        .find((user) => user !== undefined),
+    ).pipe(Option.map((user) => user.replaceAll(/\\(.)/g, "$1"))),
+  )
+
 /** One policy for all instances: applied by the first that needs it, and again after it was seen to change. */
 export class Protection extends Context.Service<
   Protection,
@@ -73,13 +98,16 @@ export class Protection extends Context.Service<
     Effect.gen(function* () {
       const kubernetes = yield* Kubernetes
       const known = yield* Ref.make(Option.none<ProtectionState>())
-      const apply = Effect.fn("Protection.ensure")(function* () {
-        const user = yield* kubernetes.whoAmI
-        const [policy, binding] = policyManifests(user)
-        yield* kubernetes.apply(ValidatingAdmissionPolicy, policy)
-        yield* kubernetes.apply(ValidatingAdmissionPolicyBinding, binding)
-        return { installed: true, message: "an admission policy denies deleting service/vcluster" }
-      })
+      const apply = Effect.fn("Protection.ensure")(
+        function* () {
+          const user = yield* kubernetes.whoAmI
+          const [policy, binding] = policyManifests(user)
+          yield* applyWhole(ValidatingAdmissionPolicy, policy)
+          yield* applyWhole(ValidatingAdmissionPolicyBinding, binding)
+          return { installed: true, message: "an admission policy denies deleting service/vcluster" }
+        },
+        Effect.provideService(Kubernetes, kubernetes),
+      )
       return {
         state: Ref.get(known),
         ensure: apply().pipe(

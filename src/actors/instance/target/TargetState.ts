@@ -2,7 +2,7 @@
 // order of the cases is the order of design: namespace, protection, network policies, release, gates.
 import { Equal, Option } from "effect"
 import type { ReasonOf } from "../../../schema/Conditions.ts"
-import type { ReleaseState } from "../../../services/Helm/Helm.ts"
+import type { ReleaseState, ReleaseStatus } from "../../../services/Helm/Helm.ts"
 import { foreignNamespace } from "./HostNamespace.ts"
 
 export interface TargetCondition {
@@ -10,15 +10,28 @@ export interface TargetCondition {
   readonly message: string
 }
 
+/** An object of the release that is not as the release has it. */
+export interface LostObject {
+  /** `role/vc-vcluster`. */
+  readonly object: string
+  readonly how: "missing" | "edited"
+  /** The vCluster does not answer without it. */
+  readonly vital: boolean
+}
+
 /** One step that changes the world. */
 export type TargetStep =
+  /** Ends what an earlier instance of this name has left half deleted. */
+  | { readonly _tag: "FinishPredecessor" }
   | { readonly _tag: "CreateNamespace" }
   | { readonly _tag: "ApplyProtection" }
   | { readonly _tag: "ApplyNetworkPolicies" }
   | { readonly _tag: "InstallRelease" }
+  /** Makes sure that nobody is at work on a release that is pending. */
+  | { readonly _tag: "CheckWriter"; readonly revision: number; readonly status: ReleaseStatus }
   | { readonly _tag: "UninstallRelease" }
   | { readonly _tag: "RollbackRelease"; readonly revision: number }
-  | { readonly _tag: "ReapplyRelease"; readonly missing: ReadonlyArray<string> }
+  | { readonly _tag: "ReapplyRelease"; readonly lost: ReadonlyArray<LostObject> }
   | { readonly _tag: "PublishKubeconfig" }
   /** Writes down why and for which Service the control plane is restarted; the restart is a step of its own. */
   | { readonly _tag: "BeginResync"; readonly serviceUID: string; readonly podUID: Option.Option<string> }
@@ -31,6 +44,7 @@ export type InlineStep = Extract<
   {
     readonly _tag:
       | "CreateNamespace"
+      | "CheckWriter"
       | "ApplyProtection"
       | "ApplyNetworkPolicies"
       | "PublishKubeconfig"
@@ -41,13 +55,28 @@ export type InlineStep = Extract<
 export type SlotStep = Exclude<TargetStep, InlineStep>
 
 export const isInline = (step: TargetStep): step is InlineStep =>
+  step._tag !== "FinishPredecessor" &&
   step._tag !== "InstallRelease" &&
   step._tag !== "UninstallRelease" &&
   step._tag !== "RollbackRelease" &&
   step._tag !== "ReapplyRelease"
 
+/** A quick step that harms no install beside it. A resync does: the install's record would drop its mark. */
+export const harmless = (step: TargetStep): step is InlineStep =>
+  isInline(step) && step._tag !== "BeginResync" && step._tag !== "RestartControlPlane"
+
+/** A repair of what the vCluster answers without. */
+export const canWait = (step: TargetStep): boolean =>
+  step._tag === "ReapplyRelease" && !step.lost.some(({ vital }) => vital)
+
+export interface ActVerdict {
+  readonly _tag: "Act"
+  readonly step: TargetStep
+  readonly condition: TargetCondition
+}
+
 export type TargetVerdict =
-  | { readonly _tag: "Act"; readonly step: TargetStep; readonly condition: TargetCondition }
+  | ActVerdict
   /** An event or the next poll changes it. */
   | { readonly _tag: "Wait"; readonly condition: TargetCondition }
   /** Only a person changes it. */
@@ -85,14 +114,20 @@ export interface TargetObservation {
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly hostNamespace: string
+  /** What is left of an instance of this name that was being deleted, in words. */
+  readonly predecessor: Option.Option<string>
   readonly namespace: NamespaceState
   readonly protectionApplied: boolean
   readonly networkPoliciesApplied: boolean
   readonly release: Option.Option<ReleaseState>
+  /** The writer of a pending release is known to be gone. */
+  readonly writerGone: boolean
   /** Whether the release has ever served: a recorded Service UID or a kubeconfig Secret of the instance. */
   readonly everServed: boolean
-  /** `statefulset/vcluster` and the like: what the release made and is not there. */
-  readonly missingObjects: ReadonlyArray<string>
+  /** What is not as the stored release has it. */
+  readonly lostObjects: ReadonlyArray<LostObject>
+  /** Why the stored release cannot be read. */
+  readonly releaseProblem: Option.Option<string>
   readonly serviceUID: Option.Option<string>
   /** The Service's UID when the platform was last installed: what everything synced is owned by. */
   readonly recordedServiceUID: Option.Option<string>
@@ -108,6 +143,8 @@ export interface TargetObservation {
   readonly controlPlane: { readonly ready: boolean; readonly message: string }
   /** Owner UID of `vc-vcluster`, when the Secret is there. */
   readonly kubeconfigOwner: Option.Option<string>
+  /** A control plane that is ready has not shown its Secret for so long that it was lost. */
+  readonly kubeconfigOverdue: boolean
   readonly kubeconfigPublished: boolean
   /** The version of the vCluster's kubeconfig that the published one holds or held. */
   readonly publishedSource: Option.Option<string>
@@ -119,7 +156,7 @@ export interface TargetObservation {
 /** Failed checks in a row before a target counts as unreachable. */
 export const unreachableAfter = 3
 
-const act = (step: TargetStep, reason: TargetCondition["reason"], message: string): TargetVerdict => ({
+const act = (step: TargetStep, reason: TargetCondition["reason"], message: string): ActVerdict => ({
   _tag: "Act",
   step,
   condition: { reason, message },
@@ -153,20 +190,55 @@ const namespaceVerdict = (seen: TargetObservation): TargetVerdict | undefined =>
 const ownerLost = (seen: TargetObservation): boolean =>
   Option.isSome(seen.recordedServiceUID) && Option.isNone(seen.serviceUID)
 
+export const described = ({ object, how }: LostObject): string =>
+  how === "missing" ? object : `${object} (edited)`
+
+const repairVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
+  if (Option.isSome(seen.releaseProblem)) {
+    return stuck("TargetError", `read the stored release: ${seen.releaseProblem.value}`)
+  }
+  return seen.lostObjects.length === 0
+    ? undefined
+    : act(
+        { _tag: "ReapplyRelease", lost: seen.lostObjects },
+        ownerLost(seen) ? "Resyncing" : "Repairing",
+        `putting back ${seen.lostObjects.map(described).join(", ")} from the stored release`,
+      )
+}
+
+/** What sets a release right that was left pending or failed: always one step. */
+const recoveryVerdict = (
+  seen: TargetObservation,
+  { status, revision, lastDeployed }: ReleaseState,
+): ActVerdict => {
+  if (Option.isSome(lastDeployed) && lastDeployed.value < revision) {
+    return act(
+      { _tag: "RollbackRelease", revision: lastDeployed.value },
+      "RolledBack",
+      `revision ${revision} of the release was left ${status} and is rolled back to revision ${lastDeployed.value}`,
+    )
+  }
+  return seen.everServed
+    ? act(
+        { _tag: "RollbackRelease", revision: 1 },
+        "RolledBack",
+        `revision ${revision} of the release was left ${status} and is rolled back to revision 1`,
+      )
+    : act(
+        { _tag: "UninstallRelease" },
+        "TargetError",
+        `install vcluster ${seen.chartVersion}: the release was left ${status} at revision ${revision}; removed it to install again`,
+      )
+}
+
 const releaseVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
   if (Option.isNone(seen.release)) {
     return act({ _tag: "InstallRelease" }, "Creating", `installing vcluster ${seen.chartVersion}`)
   }
-  const { status, revision, lastDeployed } = seen.release.value
+  const { status, revision } = seen.release.value
   switch (status) {
     case "deployed":
-      return seen.missingObjects.length === 0
-        ? undefined
-        : act(
-            { _tag: "ReapplyRelease", missing: seen.missingObjects },
-            ownerLost(seen) ? "Resyncing" : "Repairing",
-            `putting back ${seen.missingObjects.join(", ")} from the stored release`,
-          )
+      return repairVerdict(seen)
     case "uninstalled":
       return act({ _tag: "InstallRelease" }, "Creating", `installing vcluster ${seen.chartVersion}`)
     case "uninstalling":
@@ -175,25 +247,11 @@ const releaseVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
         "TargetError",
         "uninstall vcluster: an earlier uninstall was interrupted; removed it to install again",
       )
-    default:
-      if (Option.isSome(lastDeployed) && lastDeployed.value < revision) {
-        return act(
-          { _tag: "RollbackRelease", revision: lastDeployed.value },
-          "RolledBack",
-          `revision ${revision} of the release was left ${status} and is rolled back to revision ${lastDeployed.value}`,
-        )
-      }
-      return seen.everServed
-        ? act(
-            { _tag: "RollbackRelease", revision: 1 },
-            "RolledBack",
-            `revision ${revision} of the release was left ${status} and is rolled back to revision 1`,
-          )
-        : act(
-            { _tag: "UninstallRelease" },
-            "TargetError",
-            `install vcluster ${seen.chartVersion}: the release was left ${status} at revision ${revision}; removed it to install again`,
-          )
+    default: {
+      const recovery = recoveryVerdict(seen, seen.release.value)
+      const held = status.startsWith("pending-") && !seen.writerGone
+      return held ? { ...recovery, step: { _tag: "CheckWriter", revision, status } } : recovery
+    }
   }
 }
 
@@ -267,7 +325,7 @@ const resyncVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
   if (secretMissing && seen.podPredatesService) {
     return act(begin, "Resyncing", "service/vcluster was replaced before it had ever served")
   }
-  return seen.everServed && secretMissing
+  return secretMissing && (seen.everServed || seen.kubeconfigOverdue)
     ? act(
         begin,
         "KubeconfigMissing",
@@ -288,6 +346,9 @@ const duringResync = (seen: TargetObservation, gate: TargetVerdict): TargetVerdi
 
 /** The verdict over one observation. */
 export const judgeTarget = (seen: TargetObservation): TargetVerdict => {
+  if (Option.isSome(seen.predecessor)) {
+    return act({ _tag: "FinishPredecessor" }, "Creating", seen.predecessor.value)
+  }
   const namespace = namespaceVerdict(seen)
   if (namespace !== undefined) return namespace
   if (!seen.protectionApplied) {

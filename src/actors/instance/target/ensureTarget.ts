@@ -1,16 +1,20 @@
 // Carries out one step towards a target. Quick steps run in the pass; what Helm does runs in the slot.
-import { Effect, Equal, Option } from "effect"
+import { Effect, Option } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
 import { hostNamespace, kubeconfigSecretName } from "../../../schema/Names.ts"
 import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
 import { Helm } from "../../../services/Helm/Helm.ts"
+import type { History } from "../../../services/History/History.ts"
 import { Namespace, NetworkPolicy, Secret } from "../../../services/Kubernetes/Kinds.ts"
 import { type KubeManifest, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
 import type { InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
+import { finishPredecessor } from "../deletion/finishPredecessor.ts"
 import { OperationError, type OperationResult } from "../Operation.ts"
 import { Settings } from "../Settings.ts"
 import { Views } from "../Views.ts"
+import { applyWhole } from "./applyWhole.ts"
 import { foreignNamespace, hostNamespaceManifest, namespaceState } from "./HostNamespace.ts"
+import { counted, countRepaired } from "./helmMetrics.ts"
 import { isOwnedBy, publishedManifest, readKubeconfig } from "./Kubeconfig.ts"
 import { networkPolicyManifests } from "./NetworkPolicies.ts"
 import { releaseRef } from "./observeTarget.ts"
@@ -18,6 +22,7 @@ import { Protection } from "./Protection.ts"
 import { beginResync, restartControlPlane } from "./resync.ts"
 import type { InlineStep, SlotStep } from "./TargetState.ts"
 import { vclusterValues } from "./VclusterValues.ts"
+import { asWriter, findWriter, type OwnPod } from "./writer.ts"
 
 /** `TargetError`, with the step's name in front of the cause. */
 const targetError = (step: string, message: string, cancelled = false) =>
@@ -63,24 +68,11 @@ const adoptNamespace = Effect.fnUntraced(function* (key: InstanceKey, manifest: 
 })
 
 const applyNetworkPolicies = Effect.fn("Target.applyNetworkPolicies")(function* (instance: PlatformInstance) {
-  const kubernetes = yield* Kubernetes
   const views = yield* Views
   const settings = yield* Settings
   const namespace = hostNamespace(instanceKey(instance))
   for (const manifest of networkPolicyManifests(namespace, settings.operatorNamespace)) {
-    const written = yield* kubernetes.apply(NetworkPolicy, manifest).pipe(
-      // An apply leaves alone what another manager has added to a spec: the whole of it is ours.
-      Effect.filterOrElse(
-        (applied) => Equal.equals(applied.spec, manifest.spec),
-        (applied) =>
-          kubernetes.patch(NetworkPolicy, manifest.metadata, {
-            type: "json",
-            operations: [
-              { op: "test", path: "/metadata/uid", value: applied.metadata.uid },
-              { op: "replace", path: "/spec", value: manifest.spec },
-            ],
-          }),
-      ),
+    const written = yield* applyWhole(NetworkPolicy, manifest).pipe(
       Effect.mapError(failing(`apply network policy ${manifest.metadata.name}`)),
     )
     yield* views.awaitWrite(NetworkPolicy, written)
@@ -120,17 +112,39 @@ export interface StepResult {
   readonly record: Option.Option<InstanceRecord>
   /** The resourceVersion of the published kubeconfig, when the step wrote it. */
   readonly published: Option.Option<string>
+  /** The UID of the pending record whose writer is gone. */
+  readonly abandoned: Option.Option<string>
 }
-const nothing: StepResult = { record: Option.none(), published: Option.none() }
+const nothing: StepResult = { record: Option.none(), published: Option.none(), abandoned: Option.none() }
+
+/** Succeeds with the UID of the record once nobody writes it any more; who is alive is not pushed aside. */
+const checkWriter = Effect.fn("Target.checkWriter")(function* (
+  key: InstanceKey,
+  { revision, status }: Extract<InlineStep, { readonly _tag: "CheckWriter" }>,
+) {
+  const found = yield* Effect.mapError(findWriter(key, revision), failing("check release"))
+  if (Option.isNone(found.writer)) return found.recordUID
+  const { who, since } = found.writer.value
+  return yield* targetError(
+    "check release",
+    `revision ${revision} of vcluster is ${status}, held by ${who} since ${since}; it is not taken over while that may be alive`,
+  )
+})
 
 /** Runs one quick step. */
 export const runInline = Effect.fnUntraced(function* (
   instance: PlatformInstance,
   record: Option.Option<InstanceRecord>,
   step: InlineStep,
-): Effect.fn.Return<StepResult, OperationError, Kubernetes | Views | Settings | Protection | StateStore> {
+): Effect.fn.Return<
+  StepResult,
+  OperationError,
+  Kubernetes | Views | Settings | Protection | StateStore | OwnPod
+> {
   const key = instanceKey(instance)
   switch (step._tag) {
+    case "CheckWriter":
+      return { ...nothing, abandoned: yield* checkWriter(key, step) }
     case "CreateNamespace":
       yield* createNamespace(instance)
       return nothing
@@ -162,12 +176,19 @@ export const runInline = Effect.fnUntraced(function* (
 export const runInSlot = Effect.fn("Target.helm")(function* (
   instance: PlatformInstance,
   step: SlotStep,
-): Effect.fn.Return<OperationResult, OperationError, Helm | Settings> {
+): Effect.fn.Return<
+  OperationResult,
+  OperationError,
+  Helm | History | Settings | Kubernetes | StateStore | Views | OwnPod
+> {
   const helm = yield* Helm
   const settings = yield* Settings
   const key = instanceKey(instance)
   const release = releaseRef(key)
-  yield* Effect.annotateCurrentSpan({ step: step._tag, "k8s.namespace": release.namespace })
+  yield* Effect.annotateCurrentSpan({
+    "platforminstance.step": step._tag,
+    "k8s.namespace.name": release.namespace,
+  })
   const images = {
     ...Option.match(settings.images.vcluster, { onNone: () => ({}), onSome: (image) => ({ image }) }),
     ...Option.match(settings.images.kubernetes, {
@@ -180,22 +201,36 @@ export const runInSlot = Effect.fn("Target.helm")(function* (
     }),
   }
   switch (step._tag) {
+    case "FinishPredecessor":
+      return yield* finishPredecessor(instance)
     case "InstallRelease":
       yield* helm
         .install(release, vclusterValues({ hostNamespace: release.namespace, ...images }))
-        .pipe(Effect.mapError(failing(`install vcluster ${helm.chartVersion}`)))
+        .pipe(
+          counted("install"),
+          asWriter(key),
+          Effect.mapError(failing(`install vcluster ${helm.chartVersion}`)),
+        )
       break
     case "UninstallRelease":
-      yield* Effect.mapError(helm.uninstall(release), failing("uninstall vcluster"))
+      yield* helm
+        .uninstall(release)
+        .pipe(counted("uninstall"), Effect.mapError(failing("uninstall vcluster")))
       break
     case "RollbackRelease":
-      yield* Effect.mapError(
-        helm.rollback(release, step.revision),
-        failing(`roll back vcluster to revision ${step.revision}`),
-      )
+      yield* helm
+        .rollback(release, step.revision)
+        .pipe(
+          counted("rollback"),
+          asWriter(key),
+          Effect.mapError(failing(`roll back vcluster to revision ${step.revision}`)),
+        )
       break
     case "ReapplyRelease":
-      yield* Effect.mapError(helm.reapply(release), failing("repair vcluster"))
+      yield* helm
+        .reapply(release)
+        .pipe(counted("repair"), asWriter(key), Effect.mapError(failing("repair vcluster")))
+      yield* countRepaired(step.lost)
       break
   }
   return { _tag: "TargetStepDone" }

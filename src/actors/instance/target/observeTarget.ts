@@ -8,11 +8,11 @@ import { releaseState } from "../../../services/Helm/ReleaseRecord.ts"
 import type { KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
 import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
 import type { InstanceView } from "../Views.ts"
-import { controlPlaneState } from "./ControlPlane.ts"
+import type { ControlPlane } from "./ControlPlane.ts"
 import { namespaceState } from "./HostNamespace.ts"
 import { isOwnedBy, ownerOf, publishedSource, versionOf } from "./Kubeconfig.ts"
 import { networkPoliciesApplied, networkPolicyManifests } from "./NetworkPolicies.ts"
-import type { ProbeState, ResyncState, TargetObservation } from "./TargetState.ts"
+import type { LostObject, ProbeState, ResyncState, TargetObservation } from "./TargetState.ts"
 
 export const RELEASE_NAME = "vcluster"
 
@@ -47,6 +47,12 @@ export interface TargetKnowledge {
   readonly record: Option.Option<InstanceRecord>
   /** The resourceVersion of the published kubeconfig as this process wrote it. */
   readonly published: Option.Option<string>
+  /** The UID of the pending record whose writer is known to be gone. */
+  readonly abandoned: Option.Option<string>
+  readonly lost: ReadonlyArray<LostObject>
+  readonly releaseProblem: Option.Option<string>
+  readonly controlPlane: ControlPlane
+  readonly kubeconfigOverdue: boolean
   readonly probe: ProbeState
   readonly protectionKnown: boolean
   readonly chartVersion: string
@@ -54,6 +60,11 @@ export interface TargetKnowledge {
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly repairIntervalMillis: number
+}
+
+const newestRecord = ({ releaseSecrets }: InstanceView) => {
+  const revision = Option.getOrUndefined(releaseState(releaseSecrets))?.revision
+  return releaseSecrets.find(({ metadata }) => metadata.labels?.version === String(revision))
 }
 
 const serviceNamed = (view: InstanceView, name: string) =>
@@ -69,13 +80,6 @@ const isOlder = (one: KubeObject, other: KubeObject): boolean => {
   )
 }
 
-const missingObjects = (view: InstanceView): ReadonlyArray<string> => [
-  ...(Option.isNone(view.statefulSet) ? ["statefulset/vcluster"] : []),
-  ...["vcluster", "vcluster-headless"]
-    .filter((name) => serviceNamed(view, name) === undefined)
-    .map((name) => `service/${name}`),
-]
-
 /** Whether `<name>-kubeconfig` is this life's, holds the version of the source that is there now, and was not edited. */
 const isPublished = (view: InstanceView, knowledge: TargetKnowledge, sourceVersion: string): boolean =>
   Option.exists(
@@ -85,6 +89,15 @@ const isPublished = (view: InstanceView, knowledge: TargetKnowledge, sourceVersi
       Option.contains(publishedSource(secret), sourceVersion) &&
       Option.contains(knowledge.published, secret.metadata.resourceVersion),
   )
+
+/** Its data would be removed under the new instance's feet: nothing is made before it is gone. */
+const predecessorLeft = (view: InstanceView, { record, uid }: TargetKnowledge): Option.Option<string> => {
+  const half = Option.exists(record, ({ deleting }) => deleting !== undefined && deleting !== uid)
+  if (half) return Option.some("finishing the deletion of the instance of this name before")
+  return view.cleanups.length === 0
+    ? Option.none()
+    : Option.some(`waiting for ${view.cleanups.join(", ")} of the instance of this name before to be gone`)
+}
 
 export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): TargetObservation => {
   const { key } = knowledge
@@ -96,6 +109,7 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
   return {
     now: knowledge.now,
     hostNamespace: namespace,
+    predecessor: predecessorLeft(view, knowledge),
     namespace: namespaceState(key, view.hostNamespace),
     protectionApplied: knowledge.protectionKnown,
     networkPoliciesApplied: networkPoliciesApplied(
@@ -106,7 +120,9 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
     everServed:
       Option.exists(knowledge.record, (record) => record.serviceUID !== undefined) ||
       Option.isSome(view.kubeconfigSecret),
-    missingObjects: missingObjects(view),
+    writerGone: Option.exists(knowledge.abandoned, (uid) => newestRecord(view)?.metadata.uid === uid),
+    lostObjects: knowledge.lost,
+    releaseProblem: knowledge.releaseProblem,
     serviceUID: Option.map(service, ({ metadata }) => metadata.uid),
     recordedServiceUID: Option.flatMap(knowledge.record, ({ serviceUID }) =>
       Option.fromUndefinedOr(serviceUID),
@@ -117,8 +133,9 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
     resync: Option.flatMap(knowledge.record, resyncState),
     resyncDeadlineMillis: 3 * knowledge.repairIntervalMillis,
     publishedSource: Option.flatMap(view.kubeconfigSecret, publishedSource),
-    controlPlane: controlPlaneState(view.statefulSet, view.controlPlanePods),
+    controlPlane: knowledge.controlPlane,
     kubeconfigOwner: Option.flatMap(view.sourceSecret, ownerOf),
+    kubeconfigOverdue: knowledge.kubeconfigOverdue,
     kubeconfigPublished: Option.exists(view.sourceSecret, (secret) =>
       isPublished(view, knowledge, versionOf(secret)),
     ),

@@ -11,6 +11,7 @@ import {
   StateStore,
   type StateStoreError,
 } from "../../../services/StateStore/StateStore.ts"
+import { Views } from "../Views.ts"
 import { ownerOf, publishedSource, SOURCE_SECRET } from "./Kubeconfig.ts"
 import { CONTROL_PLANE_POD, RELEASE_NAME } from "./observeTarget.ts"
 
@@ -21,19 +22,29 @@ import { CONTROL_PLANE_POD, RELEASE_NAME } from "./observeTarget.ts"
 export const beginResync = Effect.fn("Target.beginResync")(function* (
   key: InstanceKey,
   record: InstanceRecord,
-): Effect.fn.Return<Option.Option<InstanceRecord>, KubeError | StateStoreError, Kubernetes | StateStore> {
+): Effect.fn.Return<
+  Option.Option<InstanceRecord>,
+  KubeError | StateStoreError,
+  Kubernetes | StateStore | Views
+> {
   const kubernetes = yield* Kubernetes
   const store = yield* StateStore
+  const views = yield* Views
   const namespace = hostNamespace(key)
   const service = yield* kubernetes.get(Service, { namespace, name: RELEASE_NAME })
   const secret = yield* kubernetes.get(Secret, { namespace, name: SOURCE_SECRET }, { metadataOnly: true })
   const pod = yield* kubernetes.get(Pod, { namespace, name: CONTROL_PLANE_POD })
   const own = { namespace: key.namespace, name: kubeconfigSecretName(key) }
   const published = yield* kubernetes.get(Secret, own, { metadataOnly: true })
-  if (Option.isNone(service)) return Option.none()
-  const serviceUID = service.value.metadata.uid
-  const owned = Option.contains(Option.flatMap(secret, ownerOf), serviceUID)
-  if (owned && (record.serviceUID === undefined || record.serviceUID === serviceUID)) return Option.none()
+  const serviceUID = Option.getOrUndefined(service)?.metadata.uid
+  const owned = serviceUID !== undefined && Option.contains(Option.flatMap(secret, ownerOf), serviceUID)
+  const known = record.serviceUID === undefined || record.serviceUID === serviceUID
+  if (serviceUID === undefined || (owned && known)) {
+    // The caches have shown something else: they are behind.
+    yield* views.distrust(Service, { namespace, name: RELEASE_NAME })
+    yield* views.distrust(Secret, { namespace, name: SOURCE_SECRET })
+    return Option.none()
+  }
   const begun: InstanceRecord = {
     ...record,
     resync: {

@@ -1,23 +1,15 @@
 // The stack config, made equal to the request: what differs is set, what the request lacks is removed, and
 // the result is read back and compared. Plain values go through the Automation API; secret ones never do,
 // because it puts them on the command line of a child (read in its source): the CLI takes them from stdin.
-import { execFile } from "node:child_process"
+import { existsSync } from "node:fs"
+import { join } from "node:path"
 import type { ConfigMap, Stack } from "@pulumi/pulumi/automation/index.js"
 import type { RunRequest } from "../Protocol.ts"
+import { pulumi } from "./Cli.ts"
 
-const setSecret = (request: RunRequest, key: string, value: string): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const child = execFile(
-      "pulumi",
-      ["config", "set", "--secret", "--non-interactive", "--stack", request.stack, key],
-      { cwd: request.projectDirectory },
-      (error, _stdout, stderr) =>
-        error === null ? resolve() : reject(new Error(`config set of ${key} failed: ${stderr.trim()}`)),
-    )
-    child.stdin?.on("error", () => {})
-    // The CLI takes one newline off the end of what it reads (seen: 3.274.1): with one more, the value arrives as it is.
-    child.stdin?.end(`${value}\n`)
-  })
+const setSecret = (request: RunRequest, key: string, value: string): Promise<string> =>
+  // The CLI takes one newline off the end of what it reads (seen: 3.274.1): with one more, the value arrives as it is.
+  pulumi(request, ["config", "set", "--secret", key], `${value}\n`)
 
 interface Difference {
   readonly plain: ReadonlyArray<string>
@@ -49,8 +41,15 @@ const compare = (found: ConfigMap, request: RunRequest): Difference => {
 const isEqual = (difference: Difference): boolean =>
   difference.plain.length + difference.secret.length + difference.surplus.length === 0
 
+/** What is set by now. A stack that was just made has no config, which its file says without a run of the CLI. */
+const currentConfig = async (stack: Stack, request: RunRequest): Promise<ConfigMap> => {
+  const file = join(request.projectDirectory, `Pulumi.${request.stack}.yaml`)
+  const { config } = existsSync(file) ? await stack.workspace.stackSettings(request.stack) : {}
+  return config === undefined ? {} : await stack.getAllConfig()
+}
+
 export const setConfig = async (stack: Stack, request: RunRequest): Promise<void> => {
-  const before = compare(await stack.getAllConfig(), request)
+  const before = compare(await currentConfig(stack, request), request)
   if (isEqual(before)) return
   if (before.surplus.length > 0) await stack.removeAllConfig([...before.surplus])
   if (before.plain.length > 0) {

@@ -1,17 +1,32 @@
 // Runs the project's program through the Automation API that the platform package itself depends on, so that
 // engine client and program share one `@pulumi/pulumi`, at the version the package pins.
-import { writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
-import type { PulumiFn, Stack } from "@pulumi/pulumi/automation/index.js"
+import { pathToFileURL } from "node:url"
+import type { PulumiFn } from "@pulumi/pulumi/automation/index.js"
 import { Schema } from "effect"
+import { tracesVariable } from "../Environment.ts"
 import { platformPackageName } from "../Layout.ts"
 import { Outputs, type RunRequest } from "../Protocol.ts"
 import type { Cancellation } from "./Cancellation.ts"
+import { optionVariable } from "./Cli.ts"
 import { setConfig } from "./Config.ts"
 import type { Progress } from "./Progress.ts"
+import { askForLess } from "./Stack.ts"
 
 type Automation = typeof import("@pulumi/pulumi/automation/index.js")
+
+/** The engine leaves its spans in a file that is named after the step, where the operator asks for them. */
+const traced = async <A>(step: string, run: () => Promise<A>): Promise<A> => {
+  const folder = process.env[tracesVariable]
+  if (folder === undefined) return await run()
+  process.env[optionVariable] = pathToFileURL(join(folder, `${step}.json`)).href
+  try {
+    return await run()
+  } finally {
+    delete process.env[optionVariable]
+  }
+}
 
 /** The shape that the stack's outputs have before only the named ones are passed on. */
 const StackOutputs = Schema.Struct({
@@ -38,11 +53,6 @@ const load = (directory: string): { readonly automation: Automation; readonly pr
   }
 }
 
-const exportState = async (stack: Stack, file: string): Promise<void> => {
-  // Secrets in it stay encrypted; the umask makes it 0600.
-  writeFileSync(file, JSON.stringify(await stack.exportStack(), null, 2))
-}
-
 /** The steps of a run in their order. Rejects with the first failure, or with `Cancelled` between two steps. */
 export const runProgram = async (
   request: RunRequest,
@@ -60,6 +70,7 @@ export const runProgram = async (
     { stackName: request.stack, projectName: request.project, program },
     { workDir: request.projectDirectory, secretsProvider: "passphrase" },
   )
+  askForLess(stack, request)
   begin("set config")
   await setConfig(stack, request)
   const options = {
@@ -69,16 +80,12 @@ export const runProgram = async (
     suppressOutputs: true,
     onEvent: progress.onEvent,
   } as const
-  if (request.exportTo !== undefined) {
-    begin("export state")
-    await exportState(stack, request.exportTo)
-  }
   if (request.refresh) {
     begin("refresh")
-    await stack.refresh({ ...options, clearPendingCreates: true })
+    await traced("refresh", () => stack.refresh({ ...options, clearPendingCreates: true }))
   }
   begin("up")
-  const { outputs } = await stack.up(options)
+  const { outputs } = await traced("up", () => stack.up(options))
   progress.begin("read outputs")
   const named = Schema.decodeUnknownSync(StackOutputs)(
     Object.fromEntries(

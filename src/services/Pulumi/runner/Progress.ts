@@ -1,5 +1,6 @@
 // Turns what the engine tells about its work into events of the protocol.
 import type { EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js"
+import { releaseType } from "../Layout.ts"
 import { emit } from "./Channel.ts"
 
 export interface Progress {
@@ -13,13 +14,27 @@ export interface Progress {
 /** Colour marks of the engine's messages, such as `<{%reset%}>`. */
 const plain = (message: string): string => message.replaceAll(/<\{%[^%]*%\}>/g, "").trim()
 
+/** Which Helm release it is, when it is one. */
+const releaseOf = ({ type, new: wanted }: StepEventMetadata) => {
+  const { name, namespace }: Readonly<Record<string, unknown>> = wanted?.inputs ?? {}
+  return type === releaseType && typeof name === "string" && typeof namespace === "string"
+    ? { release: { name, namespace } }
+    : {}
+}
+
 export const makeProgress = (): Progress => {
   let current = "start"
   let changes: Readonly<Record<string, number>> = {}
   const resource = (state: "started" | "done" | "failed", metadata: StepEventMetadata) => {
     // A component (the stack is one) counts as done only when the program says so, and is never awaited.
     if ((metadata.new ?? metadata.old)?.custom === true) {
-      emit({ type: "resource", state, urn: metadata.urn, operation: metadata.op })
+      emit({
+        type: "resource",
+        state,
+        urn: metadata.urn,
+        operation: metadata.op,
+        ...(state === "failed" && metadata.op === "create" ? releaseOf(metadata) : {}),
+      })
     } else emit({ type: "engine", event: "component" })
   }
   return {

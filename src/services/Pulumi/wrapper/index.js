@@ -32,12 +32,20 @@ const run = async () => {
     if (args.type !== "pulumi:pulumi:Stack") registered.push(args)
     return undefined
   })
+  const clientSecret = config.getSecret("tenantAuthClientSecret")
   // With it a changed address of the same cluster is an update of the provider; without it, a replacement of
   // everything. The identity of a cluster is the UID of its kube-system namespace.
   const clusterIdentifier = config.require("clusterIdentifier")
   pulumi.runtime.registerResourceTransform((args) =>
     args.type === "pulumi:providers:kubernetes"
-      ? { props: { ...args.props, clusterIdentifier }, opts: args.opts }
+      ? {
+          props: {
+            ...(clientSecret !== undefined && !hasSecrets(registered) ? { enableSecretMutable: "true" } : {}),
+            ...args.props,
+            clusterIdentifier,
+          },
+          opts: args.opts,
+        }
       : undefined,
   )
 
@@ -48,7 +56,6 @@ const run = async () => {
   )
   guard(registered.length > 0, "The platform's program registered no resource")
 
-  const clientSecret = config.getSecret("tenantAuthClientSecret")
   if (clientSecret !== undefined)
     tenantAuthSecret(pulumi, platform, config, outputs, registered, clientSecret)
 
@@ -61,14 +68,20 @@ const run = async () => {
   return outputs
 }
 
+const ownSecret = "platform-operator-tenant-auth"
+
+/**
+ * Whether the program makes Secrets itself. The provider deletes a Secret that changes and makes it anew, so that a client
+ * secret that is rotated would be gone for a moment, and for longer when the engine dies in it. It may change Secrets
+ * instead; but a program that has some may count on new ones, for instance to have pods restarted. The engine asks when
+ * all that is registered at import has been (seen: 3.261.0).
+ */
+const hasSecrets = (registered) =>
+  registered.some((args) => args.type === "kubernetes:core/v1:Secret" && args.name !== ownSecret)
+
 /** The Secret that `tenantAuth.oauthClient.secretName` names, from encrypted stack config. */
 const tenantAuthSecret = (pulumi, platform, config, outputs, registered, clientSecret) => {
   const kubernetes = platform("@pulumi/kubernetes")
-  const provider = new kubernetes.Provider("platform-operator", {
-    kubeconfig: pulumi.secret(readFileSync(config.require("kubeconfig"), "utf8")),
-    context: config.get("context"),
-    enableServerSideApply: true,
-  })
   // The namespace is the program's own resource. Waiting for all of its namespaces would be a trap: a
   // tenant's may wait for what needs this Secret.
   const name = config.get("namespace") ?? "wasmcloud"
@@ -77,18 +90,37 @@ const tenantAuthSecret = (pulumi, platform, config, outputs, registered, clientS
       args.type === "kubernetes:core/v1:Namespace" && (args.props.metadata?.name ?? args.name) === name,
   )
   new kubernetes.core.v1.Secret(
-    "platform-operator-tenant-auth",
+    ownSecret,
     {
       metadata: {
-        name: "platform-operator-tenant-auth",
+        name: ownSecret,
         namespace: outputs.namespace ?? name,
         annotations: { "pulumi.com/patchForce": "true" },
       },
       stringData: { clientSecret },
     },
-    { provider, dependsOn: namespaces.map((args) => args.resource) },
+    {
+      provider: ownProvider(registered) ?? newProvider(pulumi, kubernetes, config),
+      dependsOn: namespaces.map((args) => args.resource),
+      // Another provider makes another Secret of the same name, which the end of the first must not take along.
+      deleteBeforeReplace: true,
+    },
   )
 }
+
+/** The program's provider, when there is no doubt which: each one more is a process more, of 150 MiB. */
+const ownProvider = (registered) => {
+  const providers = registered.filter((args) => args.type === "pulumi:providers:kubernetes")
+  return providers.length === 1 ? providers[0].resource : undefined
+}
+
+const newProvider = (pulumi, kubernetes, config) =>
+  new kubernetes.Provider("platform-operator", {
+    kubeconfig: pulumi.secret(readFileSync(config.require("kubeconfig"), "utf8")),
+    context: config.get("context"),
+    enableServerSideApply: true,
+    enableSecretMutable: true,
+  })
 
 // A function, so that the runner decides when it runs; the pulumi CLI calls an exported function by itself.
 module.exports = run

@@ -5,7 +5,9 @@ import {
   type DeletionObservation,
   type DeletionStep,
   deletionStep,
+  leftBehind,
 } from "../../../../src/actors/instance/deletion/deletionStep.ts"
+import { ClusterRole } from "../../../../src/services/Kubernetes/Kinds.ts"
 
 const base = "/base"
 const path = "/base/team-a/one"
@@ -18,13 +20,17 @@ const whole: DeletionObservation = {
   storage: { _tag: "Default", base, path },
   releaseRecorded: true,
   namespace: { _tag: "Ours" },
+  namespaceHeld: Option.none(),
+  clusterObjects: [],
   hasState: true,
+  kubeconfig: Option.none(),
   hasRecord: true,
   recordProblem: Option.none(),
   begun: false,
   cleanedFor: Option.none(),
   jobs: [],
   pods: [],
+  storageSharedWith: Option.none(),
   now: 0,
   retryAt: Option.none(),
 }
@@ -34,6 +40,7 @@ const job = (more: Partial<CleanupJob> = {}): CleanupJob => ({
   uid: "job",
   outcome: "Running",
   deleting: false,
+  problem: Option.none(),
   ...more,
 })
 
@@ -58,6 +65,11 @@ const effectOf = ({ seen, outcomes }: World, step: DeletionStep): World => {
       return become({ namespace: { _tag: "Missing" }, releaseRecorded: false })
     case "DropState":
       return become({ hasState: false })
+    case "RemoveKubeconfig":
+      return become({ kubeconfig: Option.none() })
+    case "RemoveClusterObject":
+      return become({ clusterObjects: seen.clusterObjects.filter((each) => each !== step.object) })
+    case "StorageShared":
     case "RecordUnreadable":
       // A person decides to leave the directory.
       return become({ skipCleanup: true })
@@ -68,7 +80,7 @@ const effectOf = ({ seen, outcomes }: World, step: DeletionStep): World => {
         seen: {
           ...seen,
           jobs: seen.jobs.map((each) =>
-            each.name === step.job ? { ...each, outcome: outcomes[0] ?? "Succeeded" } : each,
+            each.name === step.job.name ? { ...each, outcome: outcomes[0] ?? "Succeeded" } : each,
           ),
         },
         outcomes: outcomes.slice(1),
@@ -196,6 +208,22 @@ describe("deleting an instance", () => {
       hasRecord: false,
     } as const
     assert.deepStrictEqual(steps(nothing).tags, [...cleanup, "RemoveFinalizer"])
+  })
+
+  it("looks for what the release has outside of its namespace, whatever its record says", () => {
+    const role = { kind: ClusterRole, name: "vc-x", uid: "role", ours: true }
+    const foreign = { kind: ClusterRole, name: "vc-y", uid: "other", ours: false }
+    const { tags, end: left } = steps({ clusterObjects: [foreign, role] })
+    assert.deepStrictEqual(tags, [...target, "RemoveClusterObject", "DropState", ...cleanup, ...end])
+    assert.deepStrictEqual(left.clusterObjects, [foreign])
+    assert.deepStrictEqual(leftBehind(left), ["clusterrole/vc-y, which is somebody else's"])
+  })
+
+  it("removes no storage root that another instance's overlaps with", () => {
+    const { taken, end: left } = steps({ storageSharedWith: Option.some("team-b/two (/base/team-a/one)") })
+    assert.deepInclude(taken, { _tag: "StorageShared", path, by: "team-b/two (/base/team-a/one)" })
+    assert.isFalse(taken.some(({ _tag }) => _tag === "StartCleanup"))
+    assert.deepStrictEqual(leftBehind(left), [`storage root ${path}`])
   })
 
   it("names every Job and pod that it waits for", () => {

@@ -17,8 +17,12 @@ const recordOf = (more: Partial<InstanceRecord>) =>
   Option.some<InstanceRecord>({ format: 1, uid: "life", ...more })
 
 describe("the storage root", () => {
-  const choose = (s: PlatformInstanceSpec, record = Option.none<InstanceRecord>(), base = "/base") =>
-    chooseStorageRoot(key, s, base, record)
+  const choose = (
+    s: PlatformInstanceSpec,
+    record = Option.none<InstanceRecord>(),
+    base = "/base",
+    everInstalled = false,
+  ) => chooseStorageRoot({ key, spec: s, base, record, everInstalled })
 
   it("is the operator's, one for each instance, when the spec names none or an empty one", () => {
     const expected = Result.succeed({ path: "/base/team-a/one", base: "/base" })
@@ -46,6 +50,14 @@ describe("the storage root", () => {
     assert.isTrue(Result.isFailure(choose(withRoot("/srv"), Option.none(), "/srv/di-tenants/base")))
   })
 
+  it("of an instance that is installed is not refused when its record was lost and the base has moved over it", () => {
+    assert.isTrue(Result.isFailure(choose(withRoot("/base/x"), Option.none(), "/base")))
+    assert.deepStrictEqual(
+      choose(withRoot("/base/x"), Option.none(), "/base", true),
+      Result.succeed({ path: "/base/x" }),
+    )
+  })
+
   it("is checked before the first install only: one that is recorded is not refused", () => {
     const storageRoot = { path: "/base/x" }
     assert.deepStrictEqual(
@@ -60,6 +72,7 @@ describe("the tenant host image", () => {
   const choose = (options: {
     readonly spec?: PlatformInstanceSpec
     readonly record?: Option.Option<InstanceRecord>
+    readonly told?: string | undefined
     readonly everInstalled?: boolean
     readonly operatorDefault?: Option.Option<string>
     readonly approved?: ReadonlyArray<string>
@@ -67,6 +80,7 @@ describe("the tenant host image", () => {
     chooseTenantHostImage({
       spec: spec(undefined),
       record: Option.none(),
+      told: undefined,
       everInstalled: false,
       operatorDefault: Option.some(pinned),
       approved: [pinned],
@@ -103,6 +117,23 @@ describe("the tenant host image", () => {
 
   it("of an instance installed before images were recorded stays the platform's own", () => {
     assert.deepStrictEqual(choose({ everInstalled: true, approved: [] }), Result.succeed(Option.none()))
+  })
+
+  it("is the one the status tells where the record was lost; a record without one stands", () => {
+    const lost = choose({ told: "old@sha256:1", everInstalled: true, approved: [] })
+    assert.deepStrictEqual(lost, Result.succeed(Option.some("old@sha256:1")))
+    assert.deepStrictEqual(choose({ told: "", everInstalled: true }), Result.succeed(Option.none()))
+    const installed = {
+      version: "6.0.21",
+      generation: 1,
+      reason: "FirstInstall",
+      finishedAt: "2026-11-01T12:00:00Z",
+      tenants: 0,
+      users: 0,
+      endpoints: {},
+    } as const
+    const stands = choose({ record: recordOf({ installed }), told: "old@sha256:1", everInstalled: true })
+    assert.deepStrictEqual(stands, Result.succeed(Option.none()))
   })
 
   it("must be named where a build pins none", () => {

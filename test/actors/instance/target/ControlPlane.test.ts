@@ -85,6 +85,17 @@ describe("a control plane", () => {
     assert.match(says(pod(status)), /pod vcluster-0: CrashLoopBackOff: back-off 10s$/)
   })
 
+  it("says how a container ended that is started again and again, and one that has just ended", () => {
+    const killed = { terminated: { reason: "OOMKilled", exitCode: 137 } }
+    const again = { ...waitingFor("CrashLoopBackOff", "back-off 40s"), lastState: killed }
+    assert.match(
+      says(pod({ containerStatuses: [again] })),
+      /pod vcluster-0: CrashLoopBackOff: back-off 40s; it ended as OOMKilled \(exit code 137\)$/,
+    )
+    const ended = { state: { terminated: { exitCode: 1 } } }
+    assert.match(says(pod({ containerStatuses: [ended] })), /vcluster-0: it ended as Error \(exit code 1\)$/)
+  })
+
   it("says why a pod is on no node", () => {
     const conditions = [
       { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/1 nodes are available" },

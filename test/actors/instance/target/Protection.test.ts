@@ -5,7 +5,12 @@ import {
   Protection,
   policyManifests,
 } from "../../../../src/actors/instance/target/Protection.ts"
-import { KubeError, type KubeManifest, Kubernetes } from "../../../../src/services/Kubernetes/Kubernetes.ts"
+import {
+  KubeError,
+  type KubeManifest,
+  Kubernetes,
+  type Patch,
+} from "../../../../src/services/Kubernetes/Kubernetes.ts"
 
 const Policy = Schema.Struct({
   spec: Schema.Struct({
@@ -64,9 +69,10 @@ describe("the admission policy", () => {
   }
 })
 
-/** A server that keeps what is applied, or refuses it. */
-const over = (refusal: Option.Option<KubeError>) => {
+/** A server that keeps what is applied beside what somebody has added to the specs, or refuses it. */
+const over = (refusal: Option.Option<KubeError>, added: object = {}) => {
   const applied: Array<KubeManifest> = []
+  const patched: Array<Patch> = []
   const kubernetes = Layer.mock(Kubernetes, {
     whoAmI: Effect.succeed("operator"),
     apply: (_, manifest) =>
@@ -75,27 +81,56 @@ const over = (refusal: Option.Option<KubeError>) => {
         onNone: () =>
           Effect.sync(() => {
             applied.push(manifest)
-            return { ...manifest, metadata: { ...manifest.metadata, uid: "u", resourceVersion: "1" } }
+            const metadata = { ...manifest.metadata, uid: "u", resourceVersion: "1" }
+            return { ...manifest, metadata, spec: Object.assign({}, manifest.spec, added) }
           }),
       }),
+    patch: ({ kind }, { name }, patch) =>
+      Effect.sync(() => {
+        patched.push(patch)
+        return {
+          apiVersion: "admissionregistration.k8s.io/v1",
+          kind,
+          metadata: { name, uid: "u", resourceVersion: "2" },
+        }
+      }),
   })
-  return { applied, layer: Protection.layer.pipe(Layer.provide(kubernetes)) }
+  return { applied, patched, layer: Protection.layer.pipe(Layer.provide(kubernetes)) }
 }
 const refused = (code: number, reason: string) =>
   Option.some(new KubeError({ code, reason, request: "PATCH policy", message: reason }))
 
 describe("the protection", () => {
   it.effect("is unknown until it was applied, and again after somebody changed it", () => {
-    const { applied, layer } = over(Option.none())
+    const { applied, patched, layer } = over(Option.none())
     return Effect.gen(function* () {
       const protection = yield* Protection
       assert.isTrue(Option.isNone(yield* protection.state))
       const state = yield* protection.ensure
       assert.isTrue(state.installed)
       assert.deepStrictEqual(applied, [...policyManifests("operator")])
+      assert.isEmpty(patched)
       assert.deepStrictEqual(yield* protection.state, Option.some(state))
       yield* protection.invalidate
       assert.isTrue(Option.isNone(yield* protection.state))
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("is the whole of both specs: what somebody has added, a condition that never holds, goes", () => {
+    const matchConditions = [{ name: "never", expression: "false" }]
+    const { patched, layer } = over(Option.none(), { matchConditions })
+    return Effect.gen(function* () {
+      assert.isTrue((yield* (yield* Protection).ensure).installed)
+      assert.deepStrictEqual(
+        patched,
+        policyManifests("operator").map(({ spec }) => ({
+          type: "json",
+          operations: [
+            { op: "test", path: "/metadata/uid", value: "u" },
+            { op: "replace", path: "/spec", value: spec },
+          ],
+        })),
+      )
     }).pipe(Effect.provide(layer))
   })
 

@@ -7,14 +7,14 @@ import {
   type TargetObservation,
 } from "../../../../src/actors/instance/target/TargetState.ts"
 import type { ReleaseStatus } from "../../../../src/services/Helm/Helm.ts"
-import { deployed, healthy, told } from "../../support/targets.ts"
+import { deployed, healthy, missing, told } from "../../support/targets.ts"
 
 /** Our namespace is there and nothing in it. */
 const empty: TargetObservation = {
   ...healthy,
   release: Option.none(),
   everServed: false,
-  missingObjects: ["statefulset/vcluster", "service/vcluster", "service/vcluster-headless"],
+  lostObjects: missing("statefulset/vcluster", "service/vcluster", "service/vcluster-headless"),
   serviceUID: Option.none(),
   recordedServiceUID: Option.none(),
   podUID: Option.none(),
@@ -47,17 +47,17 @@ describe("a target that comes up", () => {
       { protectionApplied: false, networkPoliciesApplied: false },
       { networkPoliciesApplied: false },
       {},
-      { release: Option.some(deployed), missingObjects: [] },
-      { release: Option.some(deployed), missingObjects: [], controlPlane: healthy.controlPlane },
+      { release: Option.some(deployed), lostObjects: [] },
+      { release: Option.some(deployed), lostObjects: [], controlPlane: healthy.controlPlane },
       {
         release: Option.some(deployed),
-        missingObjects: [],
+        lostObjects: [],
         controlPlane: healthy.controlPlane,
         serviceUID: Option.some("service"),
       },
       {
         release: Option.some(deployed),
-        missingObjects: [],
+        lostObjects: [],
         controlPlane: healthy.controlPlane,
         serviceUID: Option.some("service"),
         kubeconfigOwner: Option.some("service"),
@@ -171,6 +171,27 @@ describe("a release left", () => {
     })
   }
 
+  for (const [status, held] of [
+    ["pending-install", true],
+    ["pending-upgrade", true],
+    ["pending-rollback", true],
+    ["failed", false],
+    ["uninstalling", false],
+  ] as const) {
+    it(`${status} is ${held ? "looked at for a writer that lives" : "nobody's any more"}`, () => {
+      const release = Option.some({ revision: 3, status, lastDeployed: Option.some(2) })
+      const [checked, known] = [false, true].map((writerGone) =>
+        judgeTarget({ ...healthy, release, writerGone }),
+      )
+      assert.strictEqual(checked?._tag === "Act" && checked.step._tag === "CheckWriter", held)
+      // What is said meanwhile is what follows.
+      assert.deepStrictEqual(
+        checked?._tag === "Act" && checked.condition,
+        known?._tag === "Act" && known.condition,
+      )
+    })
+  }
+
   it("pending-install at revision 1 says that it was removed to install again", () => {
     const release = Option.some({
       revision: 1,
@@ -189,13 +210,26 @@ describe("a release left", () => {
 
 describe("a deployed release", () => {
   it("is applied again, as it is stored, when an object of it is missing; the message names it", () => {
-    const seen = { ...healthy, missingObjects: ["service/vcluster-headless"] }
+    const seen = { ...healthy, lostObjects: missing("service/vcluster-headless") }
     assert.deepStrictEqual(judgeTarget(seen), {
       _tag: "Act",
-      step: { _tag: "ReapplyRelease", missing: ["service/vcluster-headless"] },
+      step: { _tag: "ReapplyRelease", lost: missing("service/vcluster-headless") },
       condition: { reason: "Repairing", message: messageOf(seen) },
     })
     assert.match(messageOf(seen), /service\/vcluster-headless/)
+  })
+
+  it("is applied again when an object of it is edited, and the message says that", () => {
+    const role = { object: "role/vc-vcluster", how: "edited", vital: false } as const
+    const seen = { ...healthy, lostObjects: [role, ...missing("service/vcluster-headless")] }
+    assert.strictEqual(judged(seen), "Act ReapplyRelease: Repairing")
+    assert.match(messageOf(seen), / role\/vc-vcluster \(edited\), service\/vcluster-headless from /)
+  })
+
+  it("whose record cannot be read says so, and is left to a person", () => {
+    const seen = { ...healthy, releaseProblem: Option.some("its payload is not a release") }
+    assert.strictEqual(judged(seen), "Stuck: TargetError")
+    assert.match(messageOf(seen), /^read the stored release: its payload/)
   })
 
   it("is not touched because a newer chart came with the operator", () => {
@@ -293,7 +327,8 @@ const observations = Arbitrary.schema(
         revision: raw.revision,
         lastDeployed: Option.fromNullishOr(raw.lastDeployed),
       })),
-      missingObjects: raw.missing ? ["statefulset/vcluster"] : [],
+      releaseProblem: Option.none(),
+      lostObjects: raw.missing ? missing("statefulset/vcluster") : [],
       serviceUID: Option.fromNullishOr(raw.serviceUID),
       controlPlane: { ready: raw.ready, message: "as seen" },
       kubeconfigOwner: Option.fromNullishOr(raw.owner),
@@ -335,7 +370,7 @@ const lacks: Readonly<Record<string, Partial<TargetObservation>>> = {
   protection: { protectionApplied: false },
   networkPolicies: { networkPoliciesApplied: false },
   release: { release: Option.none() },
-  objects: { missingObjects: ["service/vcluster"] },
+  objects: { lostObjects: missing("service/vcluster") },
   controlPlane: { controlPlane: { ready: false, message: "not ready" } },
   service: { serviceUID: Option.none() },
   kubeconfig: { kubeconfigOwner: Option.none() },

@@ -8,7 +8,7 @@ import {
   type ResyncState,
   type TargetObservation,
 } from "../../../../src/actors/instance/target/TargetState.ts"
-import { healthy, told } from "../../support/targets.ts"
+import { healthy, missing, told } from "../../support/targets.ts"
 
 interface Pod {
   readonly uid: string
@@ -37,7 +37,8 @@ const observed = (model: Model): TargetObservation => {
   return {
     ...healthy,
     now: model.now,
-    missingObjects: service === undefined ? ["service/vcluster"] : [],
+    lostObjects: service === undefined ? missing("service/vcluster") : [],
+    releaseProblem: Option.none(),
     serviceUID: Option.fromUndefinedOr(service),
     recordedServiceUID: Option.fromUndefinedOr(recorded),
     everServed: recorded !== undefined || published !== undefined,
@@ -152,7 +153,7 @@ const planned: PlanInput = {
   generation: 1,
   target: { _tag: "Ready", serviceUID: "service-0", kubeSystemUID: "cluster" },
   running: Option.none(),
-  installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: 0 }),
+  installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: 0, early: 0 }),
   config: new Map(),
   editedAt: 0,
   superseded: false,
@@ -160,6 +161,8 @@ const planned: PlanInput = {
   lastInstallFailed: false,
   retryAt: Option.none(),
   retryOf: "Target",
+  urgency: { urgent: true, failing: false },
+  readySince: 0,
   targetPollMillis: 10_000,
   repairIntervalMillis: 30 * minute,
 }

@@ -1,0 +1,160 @@
+// What two instances cannot both have on one node: a gateway's NodePort, and custom storage roots that are equal or
+// nested. Looked at before an install asks for its permit. Who has it installed keeps it; of two that both wait for
+// their first install the older one gets it.
+import { Effect, Option, Schema } from "effect"
+import { formatKey, type InstanceKey } from "../../../schema/InstanceKey.ts"
+import { hostNamespace } from "../../../schema/Names.ts"
+import {
+  decodePlatformInstance,
+  instanceKey,
+  type PlatformInstance,
+} from "../../../schema/PlatformInstance.ts"
+import { customStorageRoot } from "../../../schema/PlatformSpec.ts"
+import { storageRootProblem, storageRootsOverlap } from "../../../schema/StorageRoot.ts"
+import { Service } from "../../../services/Kubernetes/Kinds.ts"
+import { Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import { type InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
+import { Views } from "../Views.ts"
+
+interface Parts {
+  /** Absent: the gateway has no port of its own. */
+  readonly port: number | undefined
+  /** A custom one. */
+  readonly root: string | undefined
+  /**
+   * A default one, by the record. It was made under the base of its time, which may not be today's: then nothing else
+   * keeps another instance's custom root out of what its cleanup removes.
+   */
+  readonly defaultRoot?: string | undefined
+}
+
+export interface Claimant {
+  readonly key: InstanceKey
+  /** RFC 3339. */
+  readonly createdAt: string
+  /** By its spec. */
+  readonly wants: Parts
+  /** By its record: what an install has given it. */
+  readonly has: Parts
+}
+
+export interface Conflict {
+  readonly step: string
+  readonly message: string
+}
+
+const isOlder = (one: Claimant, other: Claimant): boolean =>
+  one.createdAt === other.createdAt
+    ? formatKey(one.key) < formatKey(other.key)
+    : one.createdAt < other.createdAt
+
+export const portConflict = (port: number, holder: string): Conflict => ({
+  step: "check gateway port",
+  message: `NodePort ${port} is taken by ${holder}; give one of them another spec.platform.gateway.httpNodePort`,
+})
+
+/** What it has it keeps, whatever its spec says. */
+const hasRoot = ({ has }: Claimant): boolean => has.root !== undefined || has.defaultRoot !== undefined
+
+/** The first other instance that has, or is to get, what this one wants and has not got. */
+export const findConflict = (self: Claimant, others: ReadonlyArray<Claimant>): Conflict | undefined => {
+  const { port, root } = self.wants
+  const holder = (takes: (parts: Parts) => boolean) =>
+    others.find((other) => takes(other.has) || (takes(other.wants) && isOlder(other, self)))
+  const ofPort =
+    port === undefined || self.has.port === port ? undefined : holder((parts) => parts.port === port)
+  if (port !== undefined && ofPort !== undefined) {
+    return portConflict(port, `instance ${formatKey(ofPort.key)}`)
+  }
+  if (root === undefined || hasRoot(self)) return undefined
+  const overlaps = (parts: Parts) => parts.root !== undefined && storageRootsOverlap(parts.root, root)
+  const reaches = ({ defaultRoot }: Parts) =>
+    defaultRoot !== undefined && storageRootProblem(root, defaultRoot) !== undefined
+  const ofRoot = holder((parts) => overlaps(parts) || reaches(parts))
+  if (ofRoot === undefined) return undefined
+  const theirs = ofRoot.has.root ?? ofRoot.has.defaultRoot ?? ofRoot.wants.root ?? root
+  return {
+    step: "check storage root",
+    message: `spec.platform.storageRoot ${root} overlaps ${theirs} of instance ${formatKey(ofRoot.key)}; storageRoot is immutable: recreate one of them with another storageRoot, or with none`,
+  }
+}
+
+const portOf = ({ spec }: PlatformInstance): number | undefined =>
+  spec.platform?.gateway?.httpNodePort || undefined
+
+const nothing: Parts = { port: undefined, root: undefined }
+
+const partsOf = ({ installed, storageRoot }: InstanceRecord): Parts => ({
+  port: installed?.httpNodePort,
+  root: storageRoot?.base === undefined ? storageRoot?.path : undefined,
+  defaultRoot: storageRoot?.base === undefined ? undefined : storageRoot.path,
+})
+
+const claimantOf = (instance: PlatformInstance, record: InstanceRecord | undefined): Claimant => ({
+  key: instanceKey(instance),
+  createdAt: instance.metadata.creationTimestamp,
+  wants: { port: portOf(instance), root: customStorageRoot(instance.spec) },
+  has: record === undefined ? nothing : partsOf(record),
+})
+
+/** Every other instance, retained ones too. One whose spec cannot be read wants nothing: it installs nothing either. */
+const otherClaimants = Effect.fnUntraced(function* (self: Claimant) {
+  const views = yield* Views
+  const store = yield* StateStore
+  const known = yield* store.records
+  const records = new Map(known.map(({ key, record }) => [formatKey(key), record]))
+  const found = yield* Effect.forEach(yield* views.instances, (object) =>
+    Effect.option(decodePlatformInstance(object)),
+  )
+  const living = found.flatMap(Option.toArray).map((instance) => {
+    const name = formatKey(instanceKey(instance))
+    return claimantOf(instance, records.get(name))
+  })
+  const names = new Set(living.map(({ key }) => formatKey(key)))
+  const retained = known
+    .filter(({ key }) => !names.has(formatKey(key)))
+    .map(({ key, record }): Claimant => ({ key, createdAt: "", wants: nothing, has: partsOf(record) }))
+  return [...living, ...retained].filter(({ key }) => formatKey(key) !== formatKey(self.key))
+})
+
+const decodePorts = Schema.decodeUnknownOption(
+  Schema.Struct({ ports: Schema.Array(Schema.Struct({ nodePort: Schema.optionalKey(Schema.Finite) })) }),
+)
+
+/** A Service of the cluster that has it, of anybody else. */
+const takenInCluster = Effect.fnUntraced(function* (self: Claimant, port: number) {
+  const kubernetes = yield* Kubernetes
+  const services = yield* kubernetes
+    .list(Service)
+    .pipe(
+      Effect.catch((error) =>
+        Effect.logWarning("looking for the holder of a NodePort failed").pipe(
+          Effect.annotateLogs({ request: error.request, reason: error.reason }),
+          Effect.as([]),
+        ),
+      ),
+    )
+  const own = hostNamespace(self.key)
+  return services.find(
+    ({ metadata, spec }) =>
+      metadata.namespace !== own &&
+      Option.exists(decodePorts(spec), ({ ports }) => ports.some(({ nodePort }) => nodePort === port)),
+  )
+})
+
+/** What stands in the way of this install, if anything does. */
+export const conflictOf = Effect.fn("Install.checkClaims")(function* (
+  instance: PlatformInstance,
+  record: Option.Option<InstanceRecord>,
+) {
+  const self = claimantOf(instance, Option.getOrUndefined(record))
+  const { port, root } = self.wants
+  const wantsPort = port !== undefined && port !== self.has.port
+  if (!wantsPort && (root === undefined || hasRoot(self))) return undefined
+  const conflict = findConflict(self, yield* otherClaimants(self))
+  if (conflict !== undefined || !wantsPort) return conflict
+  const service = yield* takenInCluster(self, port)
+  return service === undefined
+    ? undefined
+    : portConflict(port, `Service ${service.metadata.namespace}/${service.metadata.name}`)
+})

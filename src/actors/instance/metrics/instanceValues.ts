@@ -1,0 +1,66 @@
+// What an instance's gauges say, from the object and what its actor remembers. Pure.
+import { Option, Schema } from "effect"
+import { findCondition, isTrue } from "../../../schema/Conditions.ts"
+import { PlatformInstanceStatus } from "../../../schema/PlatformStatus.ts"
+import { epochMillis } from "../../../schema/Time.ts"
+import type { KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
+import type { Memory } from "../Memory.ts"
+
+/** As much of an instance as can be read: one whose spec cannot be is shown all the same. */
+const Shown = Schema.Struct({
+  spec: Schema.optionalKey(
+    Schema.Struct({
+      version: Schema.optionalKey(Schema.String),
+      deletionPolicy: Schema.optionalKey(Schema.String),
+    }),
+  ),
+  status: Schema.optionalKey(PlatformInstanceStatus),
+})
+const decode = Schema.decodeUnknownOption(Shown)
+
+export interface InstanceValues {
+  readonly uid: string
+  readonly version: string
+  readonly installedVersion: string
+  readonly phase: string
+  /** Empty before there is a condition. */
+  readonly reason: string
+  readonly generation: number
+  readonly observedGeneration: number
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly deletionAt: number | undefined
+  readonly policy: "Delete" | "Retain"
+  /** An admission policy guards the vCluster's Service. */
+  readonly isProtected: boolean
+  readonly failures: number
+  /** Milliseconds since the epoch: when the last install or repair that succeeded has ended. */
+  readonly succeededAt: number | undefined
+}
+
+export const isReady = ({ phase, generation, observedGeneration }: InstanceValues): boolean =>
+  phase === "Ready" && generation === observedGeneration
+
+export const instanceValues = (object: KubeObject, memory: Memory | undefined): InstanceValues => {
+  const { metadata } = object
+  const { spec, status = {} } = Option.getOrElse(decode(object), (): typeof Shown.Type => ({}))
+  const own = memory?.uid === metadata.uid ? memory : undefined
+  const record = own === undefined ? undefined : Option.getOrUndefined(own.record)
+  const installed = record?.uid === metadata.uid ? record.installed : undefined
+  return {
+    uid: metadata.uid,
+    version: spec?.version ?? "",
+    installedVersion: status.installedVersion ?? "",
+    phase: status.phase ?? "Pending",
+    reason: findCondition(status.conditions, "Ready")?.reason ?? "",
+    generation: metadata.generation ?? 0,
+    observedGeneration: status.observedGeneration ?? 0,
+    createdAt: epochMillis(metadata.creationTimestamp ?? ""),
+    deletionAt:
+      metadata.deletionTimestamp === undefined ? undefined : epochMillis(metadata.deletionTimestamp),
+    policy: spec?.deletionPolicy === "Retain" ? "Retain" : "Delete",
+    isProtected: isTrue(status.conditions, "OwnerServiceProtected"),
+    failures: own?.failures ?? 0,
+    succeededAt: installed === undefined ? undefined : epochMillis(installed.finishedAt),
+  }
+}

@@ -1,0 +1,143 @@
+// Somebody else writes in the moment between the operator's look and its write: what he wrote stays, and an object that
+// has taken the name of the one that was looked at is not touched.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { FINALIZER, hostNamespace } from "../../../src/schema/Names.ts"
+import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
+import type { ResourceKind } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { key, manifestOf } from "../support/instances.ts"
+import { phase, ready } from "../support/readings.ts"
+import { makeWorld, pass, type World } from "../support/World.ts"
+
+const hold = "example.com/hold"
+const instancePatch = "PATCH platforminstances/team-a/one"
+const finalizersOf = (world: World) => world.cluster.instance(key)?.metadata.finalizers
+
+/** Another writer says which finalizers there are. */
+const setFinalizers = (world: World, finalizers: ReadonlyArray<string>) =>
+  world.cluster.patch(
+    Kinds.PlatformInstance,
+    key,
+    { type: "merge", patch: { metadata: { finalizers } } },
+    false,
+  )
+
+/** Before the next write to the instance itself: those to its status go by. */
+const beforeWrite = (world: World, act: () => void) => {
+  const arm = () =>
+    void world.cluster.meanwhile.push({
+      request: instancePatch,
+      act: () => (world.cluster.writes.at(-1) === instancePatch ? act() : arm()),
+    })
+  arm()
+}
+
+/** The instance goes, and another takes its name. */
+const succeed = (world: World, finalizers: ReadonlyArray<string>) => {
+  setFinalizers(world, [])
+  world.remove()
+  const manifest = manifestOf()
+  return world.cluster.create(Kinds.PlatformInstance, {
+    ...manifest,
+    metadata: { ...manifest.metadata, finalizers },
+  })
+}
+
+describe("the finalizer", () => {
+  it.effect("is put beside one that another adds in this moment", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld()
+      yield* world.startOperator()
+      beforeWrite(world, () => setFinalizers(world, [hold]))
+      world.apply()
+      yield* pass(5)
+      assert.deepStrictEqual(world.cluster.errors, [`Conflict ${instancePatch}`])
+      assert.deepStrictEqual(finalizersOf(world), [hold, FINALIZER])
+    }),
+  )
+
+  it.effect("goes without putting back one that another takes away in this moment", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      setFinalizers(world, [hold, FINALIZER])
+      // Of what is retained nothing else is noted on the instance.
+      yield* world.edit({ spec: { deletionPolicy: "Retain" } })
+      yield* pass(5)
+      world.remove()
+      beforeWrite(world, () => setFinalizers(world, [FINALIZER]))
+      yield* pass(60)
+      assert.deepStrictEqual(world.cluster.errors, [`Conflict ${instancePatch}`])
+      assert.isUndefined(world.cluster.instance(key))
+    }),
+  )
+})
+
+describe("the deletion", () => {
+  it.effect("notes its cleanup on no successor of that name", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      const noted: Array<unknown> = []
+      world.cluster.listeners.push(({ kind, object }) => {
+        if (kind === Kinds.PlatformInstance && object.metadata.uid === successor)
+          noted.push(object.metadata.annotations)
+      })
+      let successor: string | undefined
+      beforeWrite(world, () => {
+        successor = succeed(world, [hold]).metadata.uid
+      })
+      world.remove()
+      yield* pass(180)
+      assert.isEmpty(world.cluster.meanwhile)
+      assert.strictEqual(world.cluster.instance(key)?.metadata.uid, successor)
+      assert.isNotEmpty(noted)
+      assert.deepStrictEqual(
+        noted.flatMap((annotations) => Object.keys(annotations ?? {})),
+        [],
+      )
+      assert.strictEqual(phase(world), "Ready")
+    }),
+  )
+
+  it.effect("removes no cluster-scoped object that has taken the name of its release's", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      const name = `vc-vcluster-v-${world.host}`
+      const make = (kind: ResourceKind, annotations: Readonly<Record<string, string>>) =>
+        world.cluster.create(kind, {
+          apiVersion: "rbac.authorization.k8s.io/v1",
+          kind: kind.kind,
+          metadata: { name, annotations },
+        })
+      const kinds = [Kinds.ClusterRoleBinding, Kinds.ClusterRole]
+      const left: Array<string> = []
+      // Helm could not remove them.
+      world.cluster.meanwhile.push({
+        request: "DELETE namespaces/",
+        act: () => {
+          for (const kind of kinds)
+            make(kind, {
+              "meta.helm.sh/release-name": "vcluster",
+              "meta.helm.sh/release-namespace": hostNamespace(key),
+            })
+        },
+      })
+      for (const kind of kinds)
+        world.cluster.meanwhile.push({
+          request: `DELETE ${kind.plural}/`,
+          act: () => {
+            const before = world.cluster.find(kind, { name }) ?? assert.fail()
+            world.cluster.remove(kind, before)
+            left.push(make(kind, { "example.com/theirs": "true" }).metadata.uid)
+          },
+        })
+      world.remove()
+      yield* pass(120)
+      assert.isEmpty(world.cluster.meanwhile)
+      assert.deepStrictEqual(
+        kinds.map((kind) => world.cluster.find(kind, { name })?.metadata.uid),
+        left,
+      )
+      assert.isUndefined(world.cluster.instance(key))
+    }),
+  )
+})

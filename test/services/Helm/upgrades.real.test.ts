@@ -1,0 +1,57 @@
+// Field report F54 with the real helm and a real API server: as over the twins (upgrades.test.ts), with fewer upgrades.
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import path from "node:path"
+import { it } from "@effect/vitest"
+import { Effect, FileSystem, Layer, Option, Redacted } from "effect"
+import { HelmLive } from "../../../src/services/Helm/HelmLive.ts"
+import { loadText } from "../../../src/services/Kubernetes/Credentials.ts"
+import { layerFrom } from "../../../src/services/Kubernetes/KubernetesLive.ts"
+import { machine } from "../../support/machine.ts"
+import { startApiServer } from "../Pulumi/apiServer.ts"
+import { upgradeMany } from "./upgrades.ts"
+
+const folder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(path.join(tmpdir(), "helm-upgrades-"))),
+  (root) => Effect.sync(() => rmSync(root, { recursive: true, force: true })),
+)
+
+/** The machine, with its temporary files in a folder of the test. */
+const machineIn = (root: string) =>
+  Layer.effect(
+    FileSystem.FileSystem,
+    Effect.map(FileSystem.FileSystem, (fs) =>
+      FileSystem.make({
+        ...fs,
+        makeTempDirectoryScoped: (options) => fs.makeTempDirectoryScoped({ ...options, directory: root }),
+      }),
+    ),
+  ).pipe(Layer.provideMerge(machine))
+
+it.live("F54: a release that was upgraded 25 times is 5 revisions, and nothing has grown", () =>
+  Effect.gen(function* () {
+    const root = yield* folder
+    const { kubeconfig } = yield* startApiServer(root)
+    const helm = execFileSync("tools/programs/prebuilt-helm.sh", { encoding: "utf8" }).trim()
+    yield* upgradeMany(
+      25,
+      Effect.sync(() =>
+        readdirSync(root, { recursive: true, encoding: "utf8" })
+          .filter((name) => name.startsWith("helm-"))
+          .toSorted(),
+      ),
+    ).pipe(
+      Effect.provide(
+        HelmLive.layer({
+          helm,
+          chart: { path: path.resolve("charts/vcluster"), digest: Option.none() },
+          kubeconfig: `${root}/api-server/kubeconfig`,
+        }).pipe(
+          Layer.provideMerge(layerFrom(loadText(Redacted.make(kubeconfig)))),
+          Layer.provide(machineIn(root)),
+        ),
+      ),
+    )
+  }).pipe(Effect.scoped),
+)

@@ -1,0 +1,91 @@
+// An install of the stand-in package, from the registry to the objects: npm, the engine, the Kubernetes provider and an API
+// server are the real ones; no pod runs.
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import path from "node:path"
+import { Duration, Effect, FileSystem, Layer, Redacted } from "effect"
+import { type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
+import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
+import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
+import { programPath, startApiServer } from "./apiServer.ts"
+import { optionsIn, repository, source, targets, temporary } from "./harness.ts"
+import { makeRegistry, type PackageSource } from "./registry.ts"
+
+const fixture = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const root = path.join(repository, "test/fixtures/platform")
+  const names = yield* fs.readDirectory(`${root}/dist`, { recursive: true })
+  const files: Record<string, string> = {}
+  for (const name of names) {
+    const file = `${root}/dist/${name}`
+    if ((yield* fs.stat(file)).type === "File") files[`dist/${name}`] = yield* fs.readFileString(file)
+  }
+  const manifest = JSON.parse(readFileSync(`${root}/package.json`, "utf8"))
+  return { name: manifest.name, version: manifest.version, files, manifest } satisfies PackageSource
+})
+
+export const installScene = Effect.gen(function* () {
+  const root = yield* temporary
+  for (const folder of ["state", "memory", "tmp", "plugins/resource-kubernetes-v4.25.0"]) {
+    mkdirSync(`${root}/${folder}`, { recursive: true })
+  }
+  symlinkSync(
+    programPath("pulumi-resource-kubernetes") ?? "",
+    `${root}/plugins/resource-kubernetes-v4.25.0/pulumi-resource-kubernetes`,
+  )
+  writeFileSync(`${root}/passphrase`, "planted-passphrase")
+  copyFileSync(path.join(source, "wrapper/index.js"), `${root}/wrapper.js`)
+  const registry = yield* makeRegistry([yield* fixture])
+  // As a user's npmrc would: one scope from another registry.
+  writeFileSync(`${root}/npmrc`, `@di-framework:registry=${registry.url}\n`)
+  const api = yield* startApiServer(root)
+  const context = yield* Layer.build(
+    PulumiLive.layer(
+      optionsIn(root, {
+        pulumiPath: programPath("pulumi") ?? "",
+        helmPath: programPath("helm") ?? "",
+        npmrc: `${root}/npmrc`,
+        wrapperPath: `${root}/wrapper.js`,
+        grace: "60 seconds",
+      }),
+    ).pipe(Layer.provide([Layer.orDie(StateStoreLive.layer({ stateDir: `${root}/state` })), targets])),
+  )
+  const platform = yield* Pulumi.use((pulumi) => pulumi.fetch("6.0.22")).pipe(Effect.provideContext(context))
+  const request: OperationRequest = {
+    key: { namespace: "team-a", name: "one" },
+    generation: 1,
+    kind: "FirstInstall",
+    version: "6.0.22",
+    package: platform,
+    refresh: false,
+    config: new Map([
+      ["networkPolicyEngine", "existing"],
+      ["storageRoot", "/data/team-a/one"],
+      ["kubernetesEndpoint", "https://vcluster.pi-team-a-one.svc:443"],
+      ["tenants", JSON.stringify([{ name: "acme" }])],
+      ["fixtureSkipAwait", "true"],
+    ]),
+    secretConfig: new Map(),
+    kubeconfig: Redacted.make(api.kubeconfig),
+    clusterIdentifier: yield* api.kubectl(
+      "get",
+      "namespace",
+      "kube-system",
+      "-o",
+      "jsonpath={.metadata.uid}",
+    ),
+    timeout: Duration.minutes(5),
+  }
+  const steps: Array<string> = []
+  /** Objects set right by Helm, and what the engine has done. */
+  const done: Array<string> = []
+  const run = (own: Partial<OperationRequest> = {}) =>
+    Pulumi.use((pulumi) =>
+      pulumi.run({ ...request, ...own }, ({ step, notice, restored = [], changed = [] }) =>
+        Effect.sync(() => {
+          steps.push(notice ?? step)
+          done.push(...restored, ...changed)
+        }),
+      ),
+    ).pipe(Effect.provideContext(context))
+  return { root, api, request, run, steps, done, platform, instance: `${root}/state/instances/team-a/one` }
+})

@@ -1,0 +1,203 @@
+// Kills the operator at calls of a workload, and has the world come to the same end as without.
+import { assert } from "@effect/vitest"
+import {
+  compareAt,
+  describePoint,
+  type Played,
+  play,
+  type Reached,
+  type Workload,
+} from "../twins/crash/Crash.ts"
+import { type CrashPoint, deaths, formatPoint, parsePoint } from "../twins/crash/Point.ts"
+import { replayCommand, seeds } from "../twins/simulation/seeds.ts"
+import type { Death } from "../twins/world/Operators.ts"
+
+/** Every call, with every way to die; else a part of them, spread over all. */
+export const full = process.env.FULL === "1"
+
+/** At this moment; of a power cut there are two, for the disk may have written nothing by itself, or a part. */
+const at = ({ call, moment }: Reached, death: Death): ReadonlyArray<CrashPoint> =>
+  death === "power"
+    ? [
+        { call, moment, death, lost: "all" },
+        { call, moment, death, lost: "some" },
+      ]
+    : [{ call, moment, death }]
+
+/** Each of the moments, with each of the ways to die. */
+export const dying = (
+  moments: ReadonlyArray<Reached>,
+  ways: ReadonlyArray<Death>,
+): ReadonlyArray<CrashPoint> => ways.flatMap((death) => moments.flatMap((moment) => at(moment, death)))
+
+/** So many of them, spread over all. */
+export const spread = <A>(all: ReadonlyArray<A>, count: number): ReadonlyArray<A> =>
+  Array.from({ length: Math.min(count, all.length) }, (_, index) =>
+    all.slice(Math.floor(((index + 0.5) * all.length) / Math.min(count, all.length))).slice(0, 1),
+  ).flat()
+
+/** A sample of the calls that write, each with the next way to die. */
+export const sampled = (moments: ReadonlyArray<Reached>, count: number): ReadonlyArray<CrashPoint> =>
+  spread(
+    moments.filter(({ writes }) => writes),
+    count,
+  ).flatMap((moment, index) => at(moment, deaths[index % deaths.length] ?? "container"))
+
+/**
+ * The calls from the engine's first to the last: in between, and half a minute longer, a power cut can tear what the
+ * engine has written, because it syncs nothing (read in the source of 3.274.1).
+ */
+export const engineMoments = ({ calls, moments }: Played): ReadonlyArray<Reached> => {
+  const engine = calls.find(({ what }) => what.endsWith("runner.mjs operation"))?.number ?? 0
+  return moments.filter(({ call, writes }) => writes && call >= engine)
+}
+
+/**
+ * All that is done for the target, and beside it: until it is ready again; or until the end, when what was mended has
+ * never made it unready.
+ */
+export const targetMoments = ({ moments }: Played): ReadonlyArray<Reached> => {
+  const unready = moments.findLastIndex(({ targetReady }) => !targetReady)
+  return unready < 0 ? moments.filter(({ aftermath }) => !aftermath) : moments.slice(0, unready + 1)
+}
+
+/** What a death may leave otherwise, and why that is right. */
+const tolerated: ReadonlyArray<readonly [RegExp, string]> = [
+  [
+    /^object host Namespace \S+: \+ "platform\.di-framework\.dev\/helm-writer": "\{[^{}]*\}",$/,
+    "the mark of a helm whose end the operator has not lived to see stays until the next run of helm",
+  ],
+  [/^file \S*\/meta\.yaml\.attrs: is missing/, "it was torn, and the file is read without it"],
+  [/^file \S*\/state-damaged(-recovered)?: is there/, "a state that was torn is kept to look at"],
+  [
+    /^file \S*\/\.pulumi\/locks\/organization(\/platform-instance(\/instance)?)?: is missing$/,
+    "an empty folder that the engine makes for its lock, and makes again",
+  ],
+  [
+    /^made (host|vcluster in \S+) ConfigMap \S+\/kube-root-ca\.crt/,
+    "without its Service a vCluster makes what it syncs again and again, and longer if the operator is away",
+  ],
+  [
+    /^made (host|vcluster in \S+) (Deployment|Secret|Pod|ReplicaSet) \S+\/(wasmcloud-hosts|sh\.helm\.release\.v1\.wasmcloud)/,
+    "a Helm release that the engine was killed in and does not know is made anew",
+  ],
+  [
+    /^object vcluster in \S+ Secret \S+\/sh\.helm\.release\.v1\.wasmcloud\.v\d+: (is there, and should not be|- "status": "deployed", \+ "status": "superseded",)$/,
+    "a Helm release whose upgrade the state has lost is upgraded to the same once more",
+  ],
+  [
+    /^made vcluster in \S+ EndpointSlice kube-system\/kube-dns-<random>: 2 times instead of 1$/,
+    "the vCluster's own controller makes it, of a Service that no operator touches, and may begin before its cache is there",
+  ],
+]
+
+const record = String.raw`host Secret \S+\/sh\.helm\.release\.v1\.vcluster\.v\d+`
+
+/** What a death in the middle of a run of helm leaves otherwise: the only thing it may, and once. */
+const toleratedOfHelm: ReadonlyArray<readonly [RegExp, string]> = [
+  [
+    new RegExp(`^object ${record}: (is there|.*\\+ "status": "(pending-\\w+|failed)",$)`),
+    "what helm was killed in stays in the history, under the one more revision that mends it",
+  ],
+  [new RegExp(`^made ${record}: 1 times instead of 0$`), "that revision"],
+  [
+    /^made host (Secret|Service|ServiceAccount|Role|RoleBinding|StatefulSet|PersistentVolumeClaim|Pod|EndpointSlice|ControllerRevision|Endpoints) pi-\S+: 2 times instead of 1$/,
+    "a first install that helm was killed in is removed, and made again",
+  ],
+]
+
+const isTolerated = (difference: string, inHelm: boolean) =>
+  [...tolerated, ...(inHelm ? toleratedOfHelm : [])].some(([pattern]) => pattern.test(difference))
+
+/**
+ * A package of the store is made again when it is needed: a power cut may take it, or what it is known by; of that no
+ * more is used, and the rest goes when the store is tidied.
+ */
+const isLostPackage = (difference: string, all: ReadonlyArray<string>): boolean => {
+  const folder = /^(file \S*\/platform-operator\/packages\/[^\s/]+)(\/\S+)?: is missing$/.exec(
+    difference,
+  )?.[1]
+  return ["", "/store.json", "/node_modules"].some((name) => all.includes(`${folder}${name}: is missing`))
+}
+
+const isToleratedBy = ({ tolerates = [] }: Workload, difference: string, death: Death) =>
+  tolerates.some(([way, pattern]) => way === death && pattern.test(difference))
+
+/** More of its revisions than one are not one more. */
+const revisionsMore = (differences: ReadonlyArray<string>) =>
+  differences.filter((each) => new RegExp(`^made ${record}: 1 times`).test(each)).length
+
+/** Whether a helm of the operator is at work at a call: from its start to the last thing it changes. */
+const isInHelm = (calls: Played["calls"], number: number): boolean => {
+  const isStart = ({ what }: Played["calls"][number]) => /^spawn \S*helm (upgrade|rollback)/.test(what)
+  const started = calls.slice(0, number).findLastIndex(isStart)
+  if (started < 0) return false
+  const next = calls.slice(number).findIndex(isStart)
+  const own = calls.slice(number - 1, next < 0 ? calls.length : number + next)
+  return own.some(({ what }) => what.startsWith("helm: "))
+}
+
+/** The `POINT` of the environment: the one to play again. */
+const replayed = (): CrashPoint | undefined =>
+  process.env.POINT === undefined || process.env.POINT === "" ? undefined : parsePoint(process.env.POINT)
+
+export interface Sampling {
+  /** So many seeds, which share the points between them. Default: 1. */
+  readonly seeds?: number
+}
+
+/** The points at which a world of one seed has come to another end, each with the command that plays it again. */
+const failuresOf = (
+  workload: Workload,
+  seed: number,
+  pointsOf: (undisturbed: Played) => ReadonlyArray<CrashPoint>,
+): ReadonlyArray<string> => {
+  const undisturbed = play(workload, seed)
+  const points = pointsOf(undisturbed)
+  assert.isAbove(points.length, 0)
+  const began = performance.now()
+  const failed = (point: CrashPoint, found: ReadonlyArray<string>) => {
+    const command = replayCommand(seed, { POINT: formatPoint(point), FULL: full ? "1" : undefined })
+    const text = [describePoint(undisturbed.calls, point), `to replay it: ${command}`, ...found].join("\n  ")
+    // A full run takes long: what it finds is said at once.
+    if (full) console.info(text)
+    return [text]
+  }
+  const failures = points.flatMap((point, index) => {
+    if (full && index % 50 === 0) console.info(`${workload.name}: ${index} of ${points.length}`)
+    try {
+      const all = compareAt(workload, seed, undisturbed, point)
+      const inHelm = isInHelm(undisturbed.calls, point.call)
+      const found = all.filter(
+        (each) =>
+          !isTolerated(each, inHelm && revisionsMore(all) <= 1) &&
+          !(point.death === "power" && isLostPackage(each, all)) &&
+          !isToleratedBy(workload, each, point.death),
+      )
+      return found.length === 0 ? [] : failed(point, found)
+    } catch (error) {
+      return failed(point, [error instanceof Error ? error.message : String(error)])
+    }
+  })
+  const seconds = ((performance.now() - began) / 1000).toFixed(1)
+  console.info(
+    `${workload.name}: seed ${seed}, ${undisturbed.calls.length} calls, ${points.length} deaths, ${seconds} s`,
+  )
+  return failures
+}
+
+/** Fails with each point at which the world has come to another end; with `SEED` and `POINT`, looks at that one alone. */
+export const assertSameEnd = (
+  workload: Workload,
+  pointsOf: (undisturbed: Played) => ReadonlyArray<CrashPoint>,
+  sampling: Sampling = {},
+): void => {
+  const point = replayed()
+  const all = seeds(sampling.seeds ?? 1)
+  const failures = all.flatMap((seed, index) =>
+    failuresOf(workload, seed, (undisturbed) =>
+      point === undefined ? pointsOf(undisturbed).filter((_, each) => each % all.length === index) : [point],
+    ),
+  )
+  assert.deepStrictEqual(failures, [])
+}

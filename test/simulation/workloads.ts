@@ -1,0 +1,245 @@
+// What users and the world do to an operator, each to its end: the crash tests play them with the operator killed at any of
+// its calls.
+import { Duration, Effect, Predicate } from "effect"
+import { POLICY_NAME } from "../../src/actors/instance/target/Protection.ts"
+import { LABEL_HOST_NAMESPACE } from "../../src/schema/Names.ts"
+import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
+import type { KubeObject, ObjectRef, ResourceKind } from "../../src/services/Kubernetes/Kubernetes.ts"
+import type { Workload } from "../twins/crash/Crash.ts"
+import { until } from "../twins/simulation/Simulation.ts"
+import { key, type World } from "../twins/world/World.ts"
+import { deletionWorkloads } from "./deletionWorkloads.ts"
+
+const patience = "30 minutes"
+
+const ready = (world: World) => until(() => world.isReady(), patience, "the instance is Ready")
+const gone = (world: World) => until(() => world.instance() === undefined, patience, "the instance is gone")
+const act = (what: () => unknown) => Effect.sync(() => void what())
+
+/** An instance, until it is Ready. */
+const installed = (spec: Readonly<Record<string, unknown>> = {}) =>
+  Effect.fnUntraced(function* (world: World) {
+    yield* act(() => world.apply(spec))
+    yield* ready(world)
+  })
+
+const install: Workload = { name: "an install", run: installed() }
+
+const upgrade: Workload = {
+  name: "an upgrade",
+  prepare: installed({ version: "6.0.21" }),
+  run: Effect.fnUntraced(function* (world) {
+    yield* act(() => world.edit({ spec: { version: "6.0.22" } }))
+    yield* until(
+      () => world.isReady() && world.status()?.installedVersion === "6.0.22",
+      patience,
+      "the new version is installed",
+    )
+  }),
+}
+
+const find = (world: World, kind: ResourceKind, name: string) =>
+  world
+    .inner()
+    ?.as("kubernetes-admin")
+    .list(kind)
+    .find(({ metadata }) => metadata.name === name)
+
+/** Removes an object of the program, and one of a Helm release that the program made. */
+const drifted: ReadonlyArray<readonly [ResourceKind, string]> = [
+  [Kinds.ConfigMap, "di-platform-version"],
+  [Kinds.Deployment, "wasmcloud-hosts"],
+]
+
+const repair: Workload = {
+  name: "a repair",
+  // Longer than the aftermath that follows the end.
+  world: { settings: { repairInterval: Duration.minutes(5) } },
+  prepare: installed(),
+  run: Effect.fnUntraced(function* (world) {
+    yield* act(() => {
+      for (const [kind, name] of drifted) {
+        const object = find(world, kind, name)
+        if (object === undefined) throw new Error(`${name} is not there to be removed`)
+        world.inner()?.as("kubernetes-admin").delete(kind, object.metadata)
+      }
+    })
+    yield* until(
+      () => world.status()?.lastRepair !== undefined && world.isReady(),
+      patience,
+      "the repair has ended",
+    )
+    yield* until(
+      () => drifted.every(([kind, name]) => find(world, kind, name) !== undefined),
+      patience,
+      "what was removed is back",
+    )
+  }),
+}
+
+const retry: Workload = {
+  name: "a failed install that is mended",
+  run: Effect.fnUntraced(function* (world) {
+    // This version's program throws.
+    yield* act(() => world.apply({ version: "6.0.90" }))
+    yield* until(
+      () => world.status()?.phase === "Failed" || world.isReady(),
+      patience,
+      "the install has failed",
+    )
+    yield* act(() => world.edit({ spec: { version: "6.0.22" } }))
+    yield* ready(world)
+  }),
+}
+
+const resync: Workload = {
+  name: "a resync",
+  prepare: installed(),
+  run: Effect.fnUntraced(function* (world) {
+    const lost = { namespace: world.hostNamespace(), name: "vc-vcluster" }
+    const before = world.admin.get(Kinds.Secret, lost)?.metadata.uid
+    yield* act(() => world.admin.delete(Kinds.Secret, lost))
+    const isBack = () => {
+      const now = world.admin.get(Kinds.Secret, lost)?.metadata.uid
+      return now !== undefined && now !== before
+    }
+    const reason = () => world.status()?.conditions?.find(({ type }) => type === "Installed")?.reason
+    yield* until(
+      () => isBack() && world.isReady() && reason() === "Resync",
+      patience,
+      "the platform is installed again",
+    )
+  }),
+}
+
+const raise = (message: string): never => {
+  throw new Error(message)
+}
+
+const inHost = (world: World, name: string) => ({ namespace: world.hostNamespace(), name })
+
+/** Removes something of the target, and waits until there is another in its place and all is well. */
+const loses = (
+  what: string,
+  kind: ResourceKind,
+  ref: (world: World) => ObjectRef,
+  options: Pick<Workload, "tolerates"> & {
+    readonly first?: (world: World) => void
+    readonly isWell?: (world: World) => boolean
+  } = {},
+): Workload => ({
+  ...(options.tolerates === undefined ? {} : { tolerates: options.tolerates }),
+  name: `a target that loses ${what}`,
+  prepare: installed(),
+  run: Effect.fnUntraced(function* (world) {
+    const uid = () => world.admin.get(kind, ref(world))?.metadata.uid
+    const before = uid()
+    if (before === undefined) raise(`there is no ${what}`)
+    yield* act(() => {
+      options.first?.(world)
+      world.admin.delete(kind, ref(world))
+    })
+    const isWell = () => world.isReady() && (options.isWell?.(world) ?? true)
+    yield* until(() => uid() !== undefined && uid() !== before && isWell(), patience, `${what} is back`)
+  }),
+})
+
+/** Edits something of the target, and waits until what it was is put back and all is well. */
+const edited = (
+  what: string,
+  kind: ResourceKind,
+  ref: (world: World) => ObjectRef,
+  part: (object: KubeObject) => unknown,
+  patch: Readonly<Record<string, unknown>>,
+): Workload => ({
+  name: `a target with an edited ${what}`,
+  prepare: installed(),
+  run: Effect.fnUntraced(function* (world) {
+    const is = () => JSON.stringify(part(world.admin.get(kind, ref(world)) ?? raise(`there is no ${what}`)))
+    const was = is()
+    yield* act(() => world.admin.patch(kind, ref(world), { type: "merge", patch }))
+    if (is() === was) raise(`the ${what} is not edited`)
+    yield* until(() => is() === was && world.isReady(), patience, `the ${what} is as it was`)
+  }),
+})
+
+const lastInstall = (world: World) =>
+  world.status()?.conditions?.find(({ type }) => type === "Installed")?.reason
+
+/** What the target needs, and loses by somebody's hand. */
+export const targetTroubles: ReadonlyArray<Workload> = [
+  resync,
+  loses("its Service", Kinds.Service, (world) => inHost(world, "vcluster"), {
+    // Nothing but the protection keeps an administrator from it, and an administrator can remove that first.
+    first: (world) => world.admin.delete(Kinds.ValidatingAdmissionPolicyBinding, { name: POLICY_NAME }),
+    isWell: (world) => lastInstall(world) === "Resync",
+    tolerates: [
+      [
+        "power",
+        /^object vcluster in \S+ Secret wasmcloud\/sh\.helm\.release\.v1\.wasmcloud\.(v1: - "status": "superseded", \+ "status": "deployed",|v2: is missing)$/,
+        "a vCluster that is off while the host collects what it has synced deletes nothing inside: no release is to be repaired",
+      ],
+    ],
+  }),
+  loses("its StatefulSet", Kinds.StatefulSet, (world) => inHost(world, "vcluster")),
+  loses("its pod", Kinds.Pod, (world) => inHost(world, "vcluster-0")),
+  loses("its configuration", Kinds.Secret, (world) => inHost(world, "vc-config-vcluster")),
+  loses("its NetworkPolicy", Kinds.NetworkPolicy, (world) =>
+    inHost(world, "platform-operator-control-plane"),
+  ),
+  loses("its protection", Kinds.ValidatingAdmissionPolicy, () => ({ name: POLICY_NAME })),
+  loses("its published kubeconfig", Kinds.Secret, () => ({ ...key, name: `${key.name}-kubeconfig` })),
+  edited(
+    "Role",
+    Kinds.Role,
+    (world) => inHost(world, "vc-vcluster"),
+    ({ rules }) => rules,
+    { rules: [] },
+  ),
+  edited(
+    "StatefulSet",
+    Kinds.StatefulSet,
+    (world) => inHost(world, "vcluster"),
+    ({ spec }) => (Predicate.isObject(spec) && "replicas" in spec ? spec.replicas : undefined),
+    { spec: { replicas: 0 } },
+  ),
+  edited(
+    "host namespace",
+    Kinds.Namespace,
+    (world) => ({ name: world.hostNamespace() }),
+    ({ metadata }) => metadata.labels?.[LABEL_HOST_NAMESPACE],
+    { metadata: { labels: { [LABEL_HOST_NAMESPACE]: null } } },
+  ),
+]
+
+const readoption: Workload = {
+  name: "a retained instance that comes back",
+  prepare: installed({ deletionPolicy: "Retain" }),
+  run: Effect.fnUntraced(function* (world) {
+    yield* act(() => world.remove())
+    yield* gone(world)
+    yield* act(() => world.apply({ deletionPolicy: "Retain" }))
+    yield* ready(world)
+  }),
+}
+
+const two: Workload = {
+  name: "two instances of one version",
+  run: Effect.fnUntraced(function* (world) {
+    const other = { ...key, name: "two" }
+    yield* act(() => world.apply())
+    yield* act(() => world.apply({}, other))
+    yield* until(() => world.isReady() && world.isReady(other), patience, "both are Ready")
+  }),
+}
+
+export const workloads = {
+  install,
+  deletion: deletionWorkloads.deletion,
+  upgrade,
+  repair,
+  retry,
+  resync,
+  readoption,
+  two,
+}

@@ -1,0 +1,183 @@
+// Plays a workload undisturbed, then again with the operator killed at one of its calls, and compares what the two
+// worlds have come to.
+import { Effect, type Scope } from "effect"
+import { Unanswered } from "../helm/Session.ts"
+import { runSimulation, type Simulation } from "../simulation/Simulation.ts"
+import type { Death, Operator } from "../world/Operators.ts"
+import { makeWorld, type World, type WorldOptions } from "../world/World.ts"
+import type { CrashPlan, EdgeCall, Moment } from "./Edge.ts"
+import { differences, type EndState } from "./EndState.ts"
+import type { CrashPoint } from "./Point.ts"
+
+export interface Workload {
+  readonly name: string
+  readonly world?: WorldOptions
+  /** What has happened before, with the operator running and never killed. */
+  readonly prepare?: (world: World) => Effect.Effect<void, never, Simulation | Scope.Scope>
+  /** Returns when what it began has ended, and nothing will come after it but what is idle. */
+  readonly run: (world: World) => Effect.Effect<void, never, Simulation | Scope.Scope>
+  /** What may be otherwise after this way to die, beside what may be after any, and why that is right. */
+  readonly tolerates?: ReadonlyArray<readonly [death: Death, difference: RegExp, why: string]>
+}
+
+/** A moment at which the operator can die, and how far it had come. */
+export interface Reached extends Pick<CrashPoint, "call" | "moment"> {
+  readonly writes: boolean
+  readonly targetReady: boolean
+  /** What comes after the end of the workload. */
+  readonly aftermath: boolean
+}
+
+export interface Played {
+  /** Calls of the first operator during the workload, and what its helm asks of the API server to change. */
+  readonly calls: ReadonlyArray<EdgeCall>
+  /**
+   * Before each call, and after each that writes. Of those between which the world has stayed as it was (nothing was
+   * written anywhere, no time passed) only the first: whichever of them the operator dies at, the same is left.
+   */
+  readonly moments: ReadonlyArray<Reached>
+  readonly end: EndState
+  /** Virtual milliseconds from the beginning of the workload to its end. */
+  readonly took: number
+  readonly died: boolean
+}
+
+const isTargetReady = (world: World) =>
+  world.status()?.conditions?.some(({ type, status }) => type === "TargetReady" && status === "True") === true
+
+/** So long nothing may come after the end any more: what was left behind has been tidied up, or stays. */
+const aftermath = "3 minutes"
+/** And so long after a death in it. */
+const recovery = "6 minutes"
+
+type Phase = "before" | "during" | "after"
+
+/** Counts the calls of the first operator during the workload, notes the moments, and says where it dies. */
+class Script {
+  readonly calls: Array<EdgeCall> = []
+  readonly moments = new Map<string, Reached>()
+  died = false
+  phase: Phase = "before"
+  world: World | undefined
+  private readonly point: CrashPoint | undefined
+  /** By the operator's own count of its calls. */
+  private readonly counted = new Map<number, EdgeCall>()
+
+  constructor(point: CrashPoint | undefined) {
+    this.point = point
+  }
+
+  private reach(call: EdgeCall, moment: Moment): void {
+    const { world } = this
+    if (this.point !== undefined || world === undefined) return
+    const left = world.moment()
+    if (this.moments.has(left)) return
+    this.moments.set(left, {
+      call: call.number,
+      moment,
+      writes: call.writes,
+      targetReady: isTargetReady(world),
+      aftermath: this.phase === "after",
+    })
+  }
+
+  private next(what: string, writes: boolean): EdgeCall | undefined {
+    if (this.phase === "before" || this.died) return undefined
+    const call = { number: this.calls.length + 1, what, writes }
+    this.calls.push(call)
+    return call
+  }
+
+  private dies(call: EdgeCall): Moment | undefined {
+    const { point } = this
+    if (call.number !== point?.call) return undefined
+    this.died = true
+    this.world?.simulation.trace.add(
+      `dies ${point.moment} call ${call.number}: ${call.what} (${point.death})`,
+    )
+    return point.moment
+  }
+
+  /** Before a call of the operator. */
+  readonly plan: CrashPlan = ({ number, what, writes }) => {
+    const call = this.next(what, writes)
+    if (call === undefined) return undefined
+    this.counted.set(number, call)
+    this.reach(call, "before")
+    return this.dies(call)
+  }
+
+  /** After its effect. */
+  readonly answered = ({ number }: EdgeCall): void => {
+    const call = this.counted.get(number)
+    if (call?.writes === true) this.reach(call, "after")
+  }
+
+  /** Before a request of the operator's helm that changes something; true when the operator dies at it. */
+  readonly asked = (method: string, path: string): boolean => {
+    const call = method === "GET" ? undefined : this.next(`helm: ${method} ${path}`, true)
+    if (call === undefined) return false
+    this.reach(call, "before")
+    return this.dies(call) !== undefined
+  }
+}
+
+export const play = (workload: Workload, seed: number, point?: CrashPoint): Played => {
+  const script = new Script(point)
+  let operator: Operator | undefined
+  const onHelm = (method: string, path: string) => {
+    if (!script.asked(method, path) || point === undefined) return
+    operator?.killNow(point.death)
+    // It lives on when the operator alone has died.
+    if (point.death !== "process") throw new Unanswered()
+  }
+  const program = Effect.gen(function* () {
+    const world = yield* makeWorld({
+      traced: false,
+      onHelm,
+      ...(point?.lost === undefined ? {} : { powerCutTakes: point.lost }),
+      ...workload.world,
+    })
+    script.world = world
+    const { elapsed } = world.simulation
+    operator = yield* world.startOperator({
+      ...(point === undefined ? {} : { death: point.death }),
+      plan: script.plan,
+      onAnswer: script.answered,
+    })
+    if (workload.prepare !== undefined) yield* workload.prepare(world)
+    script.phase = "during"
+    const began = elapsed()
+    yield* workload.run(world)
+    const took = elapsed() - began
+    script.phase = "after"
+    const diedBefore = script.died
+    yield* Effect.sleep(aftermath)
+    // A machine that has lost its power takes a minute to come back, and the vCluster on it another.
+    if (script.died && !diedBefore) yield* Effect.sleep(recovery)
+    const end = world.end()
+    yield* operator.stop
+    return { end, took }
+  })
+  // Thousands are played, and what fails in one is told by its words.
+  const { result } = runSimulation(program, { seed, stacks: false })
+  return { calls: script.calls, moments: [...script.moments.values()], died: script.died, ...result }
+}
+
+export const describePoint = (
+  calls: ReadonlyArray<EdgeCall>,
+  { call, moment, death, lost }: CrashPoint,
+): string =>
+  `${death}${lost === undefined ? "" : ` (${lost} is lost)`} dies ${moment} call ${call} (${calls[call - 1]?.what ?? "?"})`
+
+/** Each difference that a death at this point makes, in words. */
+export const compareAt = (
+  workload: Workload,
+  seed: number,
+  undisturbed: Played,
+  point: CrashPoint,
+): ReadonlyArray<string> => {
+  const disturbed = play(workload, seed, point)
+  const found = differences(undisturbed.end, disturbed.end)
+  return disturbed.died ? found : [`it has not died: the call was not made again`, ...found]
+}

@@ -1,0 +1,115 @@
+// Watches: the changes of a kind after a version, out of the watch cache.
+import type { KubeObject, ResourceKind } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { apiVersion } from "../../../src/services/Kubernetes/Paths.ts"
+import type { OpenWatch, WatchHandlers, WatchLine } from "./ApiServer.ts"
+import type { Json } from "./Json.ts"
+import type { Call, Machine } from "./Machine.ts"
+import { partial, selectorsOf, versionOf } from "./Read.ts"
+import { keyOf } from "./Resources.ts"
+import { matcher } from "./Selectors.ts"
+import { tooOldVersion } from "./Status.ts"
+import type { Recorded } from "./Store.ts"
+
+interface Running {
+  readonly kind: ResourceKind
+  readonly look: () => void
+  readonly end: () => void
+  stalled: boolean
+}
+
+const sameKind = (left: ResourceKind, right: ResourceKind | undefined): boolean =>
+  right === undefined || keyOf(left) === keyOf(right)
+
+const NOTHING: OpenWatch = { bookmark: () => undefined, close: () => undefined }
+
+export class Watches {
+  readonly #machine: Machine
+  readonly #running = new Set<Running>()
+
+  constructor(machine: Machine) {
+    this.#machine = machine
+    machine.store.onCache((kind) => {
+      for (const watch of [...this.#running]) if (sameKind(watch.kind, kind)) watch.look()
+    })
+  }
+
+  open(call: Call, asPartial: boolean, handlers: WatchHandlers): OpenWatch {
+    const { resource, query, namespace } = call
+    const { store } = this.#machine
+    const { kind } = resource
+    const matches = matcher(resource, selectorsOf(query))
+    const asked = versionOf(query.get("resourceVersion"))
+    const shown = (object: KubeObject): Json => (asPartial ? partial(object) : object)
+    const send = (type: WatchLine["type"], object: unknown) => handlers.onEvent({ type, object })
+    let version = asked ?? 0
+
+    const events = (change: Recorded): void => {
+      const { object, previous } = change
+      if (namespace !== undefined && object.metadata.namespace !== namespace) return
+      const [before, after] = [
+        previous !== undefined && matches(previous),
+        change.type !== "DELETED" && matches(object),
+      ]
+      if (after) send(before ? "MODIFIED" : "ADDED", shown(object))
+      // Of what leaves the selection the state before is told, under the version of the change.
+      else if (before)
+        send("DELETED", shown(change.type === "DELETED" ? object : withVersion(previous ?? object, object)))
+    }
+
+    if (asked === undefined || asked === 0) {
+      version = store.cacheVersion(kind)
+      for (const object of store.listAt(kind, namespace, version))
+        if (matches(object)) send("ADDED", shown(object))
+    } else if (asked < store.oldest(kind)) {
+      send("ERROR", tooOldVersion(asked, store.oldest(kind)).body)
+      handlers.onEnd()
+      return NOTHING
+    }
+
+    const running: Running = {
+      kind,
+      stalled: false,
+      look: () => {
+        if (running.stalled) return
+        for (const change of store.changesAfter(kind, version) ?? []) {
+          version = change.version
+          events(change)
+        }
+      },
+      end: () => {
+        this.#running.delete(running)
+        handlers.onEnd()
+      },
+    }
+    this.#running.add(running)
+    running.look()
+    return {
+      bookmark: () => {
+        const now = store.cacheVersion(kind)
+        // A watch from a version that is not reached yet stays silent.
+        if (running.stalled || query.get("allowWatchBookmarks") !== "true" || now < version) return
+        version = now
+        const form = asPartial
+          ? { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" }
+          : { kind: kind.kind, apiVersion: apiVersion(kind) }
+        send("BOOKMARK", { ...form, metadata: { resourceVersion: String(now) } })
+      },
+      close: () => {
+        this.#running.delete(running)
+      },
+    }
+  }
+
+  stall(kind: ResourceKind | undefined): void {
+    for (const watch of this.#running) if (sameKind(watch.kind, kind)) watch.stalled = true
+  }
+
+  cut(kind: ResourceKind | undefined): void {
+    for (const watch of [...this.#running]) if (sameKind(watch.kind, kind)) watch.end()
+  }
+}
+
+const withVersion = (before: KubeObject, after: KubeObject): KubeObject => ({
+  ...before,
+  metadata: { ...before.metadata, resourceVersion: after.metadata.resourceVersion },
+})

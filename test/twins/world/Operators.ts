@@ -1,0 +1,224 @@
+// Operators in the world: started, stopped, killed, and started again by whoever looks after containers.
+import { Effect, Fiber, type Option, Random } from "effect"
+import type { InstanceSettings } from "../../../src/actors/instance/Settings.ts"
+import type { Http } from "../../../src/services/Kubernetes/Http.ts"
+import type { Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import type { Spans } from "../../support/spans.ts"
+import { type CrashPlan, type EdgeCall, makeEdge } from "../crash/Edge.ts"
+import type { Container } from "../processes/Container.ts"
+import type { Process } from "../processes/Process.ts"
+import { Simulation } from "../simulation/Simulation.ts"
+import { paths } from "./Image.ts"
+import type { OperatorPod } from "./OperatorPod.ts"
+import { type Direct, logTo, operatorProcess } from "./OperatorProcess.ts"
+
+/**
+ * What dies: the container with all its processes; the operator's process alone, whose children live on; the pod, which is
+ * replaced by another one; or the machine, which loses what it had not written to its disk.
+ */
+export type Death = "container" | "process" | "pod" | "power"
+
+export interface OperatorsOptions {
+  readonly settings: InstanceSettings
+  /** As the operator's service account. */
+  readonly http: Http
+  readonly connect: Kubernetes["Service"]["connect"]
+  /** Without it, the operator stands on its edge. */
+  readonly direct?: Direct
+  readonly makePod: Effect.Effect<OperatorPod, never, Simulation>
+  /** What else happens to the machine when its power fails, and when it comes back. */
+  readonly machine: { readonly powerOff: () => void; readonly powerOn: () => void }
+  /** Calls and logs are written to the trace. */
+  readonly traced: boolean
+  readonly spans?: Spans
+}
+
+/** Another release of the operator than the one of this repository: what of it an instance could notice. */
+export interface OtherRelease {
+  /** Of the vCluster chart in its image, whose templates are the same. */
+  readonly chartVersion?: string
+  readonly settings?: Partial<InstanceSettings>
+}
+
+export interface StartOptions {
+  /** With leader election. Default: without, it is alone. */
+  readonly leaderElect?: boolean
+  readonly release?: OtherRelease
+  readonly plan?: CrashPlan
+  /** Of what the operator dies where the plan says. */
+  readonly death?: Death
+  readonly onCall?: (call: EdgeCall) => void
+  /** Of its first process: told when a call has had its effect, or what it failed with. */
+  readonly onAnswer?: (call: EdgeCall, failure?: unknown) => void
+  /** It can be scraped. */
+  readonly metrics?: boolean
+}
+
+export interface Operator {
+  /** What a scrape gets; nothing while there is no process that answers. */
+  readonly scrape: Effect.Effect<Option.Option<string>>
+  /** SIGTERM; returns when it has ended. Nobody starts it again. */
+  readonly stop: Effect.Effect<void>
+  /** Kills it at this moment; it is started again. */
+  readonly kill: (death: Death) => Effect.Effect<void>
+  /** The same, from what is no effect. */
+  readonly killNow: (death: Death) => void
+  /** The container it runs in, while it does. */
+  readonly container: () => Container | undefined
+}
+
+/** From a container's end to its next start, as the kubelet has it: at once, then 10 s. */
+const restartAfter = "1 second"
+const restartAfterFailure = "10 seconds"
+
+const randomId = Effect.map(Effect.replicateEffect(Random.nextIntBetween(0, 0xffff), 8), (words) =>
+  words.map((word) => word.toString(16).padStart(4, "0")).join(""),
+)
+
+const setChartVersion = ({ files: { files } }: Container, version: string) => {
+  const file = `${paths.chart}/Chart.yaml`
+  files.writeText(file, files.readText(file).replace(/^version: .*$/m, `version: ${version}`), 0o644)
+}
+
+export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOptions) {
+  const { trace } = yield* Simulation
+  const scope = yield* Effect.scope
+  let count = 0
+
+  /** One process of an operator in a pod. It is over when this returns; how, is what it gives. */
+  const run = Effect.fnUntraced(function* (
+    pod: OperatorPod,
+    start: StartOptions,
+    started: (process: Process, kill: (death: Death) => void) => void,
+    onMetrics: (scrape: Effect.Effect<string>) => void,
+  ) {
+    count += 1
+    const name = `operator ${count}`
+    const container = pod.container()
+    const incarnation = yield* randomId
+    if (start.release?.chartVersion !== undefined) setChartVersion(container, start.release.chartVersion)
+    let death: Death | undefined
+    const process: Process = container.start(
+      (context) => {
+        const operator = operatorProcess({
+          settings: { ...options.settings, ...start.release?.settings },
+          ownChart: start.release?.chartVersion === undefined,
+          container,
+          life: process.life,
+          edge: makeEdge({
+            life: process.life,
+            kill: () => kill(start.death ?? "container"),
+            ...(start.plan === undefined ? {} : { plan: start.plan }),
+            ...(start.onAnswer === undefined ? {} : { onAnswer: start.onAnswer }),
+            ...(options.traced || start.onCall !== undefined
+              ? {
+                  onCall: (call: EdgeCall) => {
+                    if (options.traced) trace.add(`${name} call ${call.number}: ${call.what}`)
+                    start.onCall?.(call)
+                  },
+                }
+              : {}),
+          }),
+          http: options.http,
+          connect: options.connect,
+          podName: pod.name,
+          podUID: pod.uid,
+          incarnation,
+          ...(options.traced ? { log: logTo(trace, name) } : {}),
+          ...(options.spans === undefined ? {} : { spans: options.spans }),
+          ...(options.direct === undefined ? {} : { direct: options.direct }),
+          onReady: Effect.void,
+          leaderElect: start.leaderElect ?? false,
+          ...(start.metrics === true ? { onMetrics } : {}),
+        })
+        return Effect.as(Effect.raceFirst(operator, context.signalled), 0)
+      },
+      { argv: [paths.node, "main.mjs"], env: {}, cwd: "/opt/platform-operator" },
+    )
+    const kill = (how: Death) => {
+      death = how
+      trace.add(`${name} dies: ${how}`)
+      if (how === "process") container.signal(process.facts.pid, "SIGKILL")
+      else container.kill()
+      if (how === "power") options.machine.powerOff()
+    }
+    started(process, kill)
+    const ended = yield* Effect.callback<Process["ended"]>((resume) =>
+      process.onEnd((how) => resume(Effect.succeed(how))),
+    )
+    return { ended, death }
+  })
+
+  /** Brings back what an operator needs after its death. */
+  const recover = Effect.fnUntraced(function* (pod: OperatorPod, death: Death | undefined) {
+    switch (death) {
+      case "process":
+        yield* Effect.sleep(restartAfter)
+        return pod
+      case "pod":
+        yield* pod.remove
+        yield* Effect.sleep(restartAfter)
+        return yield* options.makePod
+      case "power":
+        yield* pod.powerCut
+        yield* Effect.sleep("1 minute")
+        options.machine.powerOn()
+        yield* pod.restartContainer
+        return pod
+      default:
+        yield* Effect.sleep(death === "container" ? restartAfter : restartAfterFailure)
+        yield* pod.restartContainer
+        return pod
+    }
+  })
+
+  /** Starts an operator in a pod of its own; the plan is for its first process alone. */
+  const start = Effect.fnUntraced(function* (given: StartOptions = {}) {
+    let current: { readonly process: Process; readonly kill: (death: Death) => void } | undefined
+    let container: Container | undefined
+    let metrics: Effect.Effect<string> | undefined
+    let stopped = false
+    const live = Effect.gen(function* () {
+      let pod = yield* options.makePod
+      let plan: StartOptions = given
+      while (!stopped) {
+        const { death } = yield* run(
+          pod,
+          plan,
+          (process, kill) => {
+            current = { process, kill }
+            container = pod.container()
+          },
+          (scrape) => {
+            metrics = scrape
+          },
+        )
+        metrics = undefined
+        current = undefined
+        container = undefined
+        if (!stopped) pod = yield* recover(pod, death)
+        plan = {
+          ...(given.onCall === undefined ? {} : { onCall: given.onCall }),
+          ...(given.leaderElect === undefined ? {} : { leaderElect: given.leaderElect }),
+          ...(given.release === undefined ? {} : { release: given.release }),
+          ...(given.metrics === undefined ? {} : { metrics: given.metrics }),
+        }
+      }
+      yield* pod.remove
+    })
+    const fiber = yield* Effect.forkIn(live, scope)
+    const killNow = (death: Death) => current?.kill(death)
+    return {
+      stop: Effect.suspend(() => {
+        stopped = true
+        current?.process.signal("SIGTERM")
+        return Effect.asVoid(Fiber.await(fiber))
+      }),
+      kill: (death) => Effect.sync(() => killNow(death)),
+      killNow,
+      container: () => container,
+      scrape: Effect.suspend(() => (metrics === undefined ? Effect.succeedNone : Effect.asSome(metrics))),
+    } satisfies Operator
+  })
+  return { start }
+})
