@@ -18,7 +18,7 @@ RUN if ! [ -x /usr/bin/tini ] || ! [ -e /etc/ssl/certs/ca-certificates.crt ]; th
 # /usr/local: node, npm, helm, pulumi. /opt/pulumi/plugins: the Kubernetes provider of the newest platform.
 COPY programs/ /
 
-# /opt/platform-operator: main.mjs, runner.mjs, cleanup.mjs, wrapper/, charts/vcluster/, release.json.
+# /opt/platform-operator: main.mjs, runner.mjs, cleanup.mjs, kubectl-pi.mjs, wrapper/, charts/vcluster/, release.json.
 COPY operator/ /
 
 ARG VERSION=0.0.0

@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 report = $(if $(TEST_REPORTS),--reporter=default --reporter=json --outputFile.json=$(TEST_REPORTS)/$(1).json)
 
-.PHONY: help install prepare check test real e2e e2e-full cluster cluster-down run image format generate clean
+.PHONY: help install prepare check test real bench bench-world bench-traces e2e e2e-full cluster cluster-down run kubectl-pi image plugin chart release format generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{ printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,6 +30,15 @@ test: install ## unit tests
 real: install ## tests with the real engine, Helm and API server, without a cluster; builds those programs
 	@vitest run --project real $(call report,real)
 
+bench: install ## what an install and a repair cost beside the bare engine: a table, and .bench/results.json
+	@node test/bench/install.ts
+
+bench-world: install ## what the simulated world costs: its scenarios, and a month of three instances
+	@node test/bench/world.ts
+
+bench-traces: install ## what traces cost the simulated world: its throughput with them beside that without
+	@node test/bench/traces.ts
+
 e2e: install ## end-to-end tests on the real cluster; needs root
 	@vitest run --project e2e $(call report,e2e)
 
@@ -42,8 +51,20 @@ cluster: install ## starts the local cluster and prints its kubeconfig; needs ro
 cluster-down: ## ends the local cluster; needs root
 	@tools/cluster/down
 
+plugin: install ## the Headlamp plugin: its archive, sha256 and Artifact Hub description
+	@tools/plugin
+
+chart: install ## packages the chart as it is published, with Headlamp's where that can be had
+	@tools/chart
+
+release: install ## all that is published of VERSION, in dist/release; WAIVE names what it may go without; needs root
+	@tools/release "$(VERSION)"
+
 run: install ## cluster, operator and a first instance, until it is Ready; needs root
 	@tools/run
+
+kubectl-pi: install ## the kubectl plugin: dist/kubectl-pi
+	@node tools/bundle.ts dist kubectl-pi > /dev/null && mv dist/kubectl-pi.mjs dist/kubectl-pi && echo dist/kubectl-pi
 
 image: install ## builds the operator's image
 	@tools/image
@@ -56,4 +77,4 @@ generate: install ## writes the files that are generated from the schema
 
 clean: ## ends every local cluster, the tests' too, and removes their folders and what was installed here; the cache stays
 	@tools/all-clusters down --purge
-	@rm -rf node_modules dist .npm-install.lock
+	@rm -rf node_modules dist .npm-install.lock headlamp-plugin/{node_modules,dist,host/dist,.npm-install.lock}

@@ -10,6 +10,8 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", "test/**/*.real.test.ts", "**/node_modules/**"],
+          // Against what never ends; a busy machine makes nothing fail.
+          testTimeout: 120_000,
         },
       },
       {
@@ -19,16 +21,24 @@ export default defineConfig({
           globalSetup: ["test/support/programs.ts"],
           // Each of them fills two cores by itself.
           maxWorkers: 1,
+          // They wait for real programs, on a machine as slow as it happens to be.
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
         },
       },
       {
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
+          // They take the whole cluster, and minutes: `make e2e-full`.
+          exclude:
+            process.env.E2E_FULL === undefined
+              ? ["test/e2e/image.test.ts", "test/e2e/node.test.ts", "test/e2e/traces.test.ts"]
+              : [],
           globalSetup: ["test/e2e/setup.ts"],
           testTimeout: 600_000,
-          // A file waits in a hook until no other one disturbs the operator.
-          hookTimeout: 1_800_000,
+          // A file waits in a hook until no other one disturbs the operator, as long as all of those may take.
+          hookTimeout: 14_400_000,
           fileParallelism: true,
           maxWorkers: 3,
         },

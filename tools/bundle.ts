@@ -2,7 +2,7 @@
 // node_modules and in 0.2 s as one file. Development runs the sources as they are.
 //
 // Prints the size of each bundle.
-import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { parseArgs } from "node:util"
 import { build } from "esbuild"
@@ -12,7 +12,11 @@ const entries: Readonly<Record<string, string>> = {
   main: "src/main.ts",
   runner: "src/services/Pulumi/runner/main.ts",
   cleanup: "src/services/Cleanup/main.ts",
+  "kubectl-pi": "src/cli/main.ts",
 }
+/** Run by themselves, from a PATH. */
+const programs = new Set(["kubectl-pi.mjs"])
+const shebang = "#!/usr/bin/env node\n"
 
 const { positionals } = parseArgs({ allowPositionals: true })
 const [outdir, ...names] = positionals
@@ -52,6 +56,9 @@ const { outputFiles } = await build({
 
 mkdirSync(outdir, { recursive: true })
 for (const { path, contents } of outputFiles) {
-  writeFileSync(join(outdir, basename(path)), contents)
+  const file = join(outdir, basename(path))
+  const isProgram = programs.has(basename(path))
+  writeFileSync(file, isProgram ? Buffer.concat([Buffer.from(shebang), contents]) : contents)
+  if (isProgram) chmodSync(file, 0o755)
   if (path.endsWith(".mjs")) console.log(`${basename(path)} ${Math.ceil(contents.length / 1024)} KiB`)
 }

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { Effect, Schema } from "effect"
 import { parse } from "yaml"
 import { ReleaseJson } from "../src/schema/Release.ts"
+import { DiskLive } from "../src/services/Disk/DiskLive.ts"
 import { chartDigest } from "../src/services/Helm/ChartDigest.ts"
 
 const root = join(import.meta.dirname, "..")
@@ -16,7 +17,7 @@ const Chart = Schema.Struct({ version: Schema.String })
 const current = await readFile(file, "utf8")
 const release = Schema.decodeSync(ReleaseJson)(current)
 const { version } = Schema.decodeUnknownSync(Chart)(parse(await readFile(join(chart, "Chart.yaml"), "utf8")))
-const digest = await Effect.runPromise(chartDigest(chart))
+const digest = await Effect.runPromise(Effect.provide(chartDigest(chart), DiskLive.layer))
 const next = { ...release, vcluster: { chartVersion: version, chartDigest: digest } }
 const text = `${JSON.stringify(next, undefined, 2)}\n`
 

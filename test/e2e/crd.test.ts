@@ -12,6 +12,12 @@ import {
   updateRows,
   type Verdict,
 } from "../schema/crd-table/index.ts"
+import { leavesNothing } from "./support/Leaks.ts"
+import { holdOperator } from "./support/OperatorLock.ts"
+
+// Of the operator nothing is needed, but that nobody removes its definition meanwhile.
+holdOperator("shared")
+leavesNothing("crd-table-")
 
 const kubeconfig = new KubeConfig()
 kubeconfig.loadFromFile(process.env.KUBECONFIG ?? "")

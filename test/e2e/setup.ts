@@ -4,10 +4,10 @@ import { execFileSync } from "node:child_process"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import { startChild } from "./support/Child.ts"
+import { collectorAddress, testValues } from "./support/installation.ts"
 import { takeLock } from "./support/Lock.ts"
 
 const repository = join(import.meta.dirname, "..", "..")
-const collectorAddress = "10.240.0.1:4318"
 
 const defaultCluster = (): string => {
   const cache =
@@ -24,9 +24,6 @@ const tool = (command: string, ...args: ReadonlyArray<string>): string =>
     maxBuffer: 64 * 1024 * 1024,
   })
 
-const kubectl = (...args: ReadonlyArray<string>): string =>
-  tool("tools/cluster/exec", "kubectl", "--namespace=platform-operator", ...args)
-
 /** The operator's spans: the one place that says to the millisecond where the time went. */
 const startCollector = (cluster: string) =>
   startChild(join(repository, "tools/cluster/exec"), [
@@ -38,10 +35,7 @@ const startCollector = (cluster: string) =>
 
 /** The chart as a user installs it, and the operator's spans sent to the collector. */
 const installOperator = (): void => {
-  tool("tools/install-operator", "--set", "rbac.clusterAdmin=false", "--set", "targetPoll=2s")
-  const endpoint = `OTEL_EXPORTER_OTLP_ENDPOINT=http://${collectorAddress}`
-  kubectl("set", "env", "deployment/platform-operator", endpoint)
-  kubectl("rollout", "status", "deployment/platform-operator", "--timeout=120s")
+  tool("tools/install-operator", ...testValues)
 }
 
 const setup = async (): Promise<() => Promise<void>> => {

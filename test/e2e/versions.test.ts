@@ -7,12 +7,14 @@ import { full } from "./support/Cluster.ts"
 import { inside } from "./support/Inside.ts"
 import { conditionOf, getInstance, type Key, SeenInstance, untilReady } from "./support/Instance.ts"
 import { apply, createNamespace, getJson, kubectl, kubectlPath } from "./support/Kubectl.ts"
+import { leavesNothing } from "./support/Leaks.ts"
 import { operatorLog } from "./support/Operator.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
 import { until, untilTrue } from "./support/Until.ts"
 import { watch } from "./support/Watch.ts"
 
 holdOperator("shared")
+leavesNothing("versions")
 
 const namespace = "versions"
 const key: Key = { namespace, name: "one" }
@@ -54,10 +56,16 @@ const objectsInside = async (context: ReadonlyArray<string>): Promise<ReadonlyAr
   const { items } = await getJson(Objects, [...context, platformKinds, "--all-namespaces"])
   return items.map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.uid}`).sort()
 }
-const readyDeployments = async (context: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
-  const { items } = await getJson(Objects, [...context, "deployments", "--namespace", "wasmcloud"])
-  return items.filter(({ status }) => status?.readyReplicas === 1).map(({ metadata }) => metadata.name)
-}
+/** A pod of a Deployment that was changed may still be starting when the install has ended. */
+const untilDeploymentsRun = (context: ReadonlyArray<string>): Promise<boolean> =>
+  until("controller and hosts run", async () => {
+    const { items } = await getJson(Objects, [...context, "deployments", "--namespace", "wasmcloud"])
+    assert.sameMembers(
+      items.filter(({ status }) => status?.readyReplicas === 1).map(({ metadata }) => metadata.name),
+      ["di-platform-controller", "wasmcloud-hosts"],
+    )
+    return true
+  })
 
 /** Waits until the install of the newest generation has failed. */
 const untilFailed = (which: Key): Promise<SeenInstance> =>
@@ -100,10 +108,7 @@ describe("the version of an instance", () => {
     assert.include(conditionOf(upgraded, "Installed"), { status: "True", reason: "VersionChanged" })
     await inside(key, async (context) => {
       assert.strictEqual(await begunInside(context), "6.0.22")
-      assert.sameMembers(
-        [...(await readyDeployments(context))],
-        ["di-platform-controller", "wasmcloud-hosts"],
-      )
+      await untilDeploymentsRun(context)
     })
   })
 
@@ -144,10 +149,7 @@ describe("the version of an instance", () => {
       assert.strictEqual(failed.status?.installedVersion, "6.0.22")
       await inside(key, async (context) => {
         assert.deepStrictEqual(await objectsInside(context), before)
-        assert.sameMembers(
-          [...(await readyDeployments(context))],
-          ["di-platform-controller", "wasmcloud-hosts"],
-        )
+        await untilDeploymentsRun(context)
       })
       const patched = Date.now()
       await patch(key, { version: "6.0.22" })

@@ -5,14 +5,23 @@ import { Effect } from "effect"
 import { columnTable, fieldTable, kindTable, ruleTable } from "./fields.ts"
 import { flagTable } from "./flags.ts"
 import { withGeneratedParts } from "./Markdown.ts"
-import { conditionTable, reasonTable } from "./reasons.ts"
+import { metricTableOf } from "./metrics.ts"
+import { piHelp } from "./pi.ts"
+import { conditionTable, eventTable, reasonTable } from "./reasons.ts"
+import { traceAttributeTable, traceSpanTable } from "./traces.ts"
 import { valueTable } from "./values.ts"
 
 const platform = "spec.platform"
 const tenancy = [`${platform}.tenants[]`, `${platform}.users[]`, `${platform}.tenantAuth`]
 const chart = "charts/platform-operator"
 
-export const pagesWithParts = ["docs/reference.md", "docs/install.md"] as const
+export const pagesWithParts = [
+  "docs/reference.md",
+  "docs/install.md",
+  "docs/kubectl-pi.md",
+  "docs/traces.md",
+  "docs/metrics.md",
+] as const
 
 /** Every generated part by its name. `root` is the repository. */
 export const generatedParts = async (root: string): Promise<ReadonlyMap<string, string>> =>
@@ -30,7 +39,15 @@ export const generatedParts = async (root: string): Promise<ReadonlyMap<string, 
     ["target", fieldTable("status.target.")],
     ["conditions", conditionTable()],
     ["reasons", reasonTable()],
+    ["spans", traceSpanTable()],
+    ["span-attributes", traceAttributeTable()],
+    ["events", eventTable()],
+    ["metrics-controller", metricTableOf("controller")],
+    ["metrics-operator", metricTableOf("operator")],
+    ["metrics-instance", metricTableOf("instance")],
+    ["metrics-process", metricTableOf("process")],
     ["flags", await Effect.runPromise(flagTable)],
+    ["pi", await Effect.runPromise(piHelp)],
     [
       "values",
       valueTable(

@@ -3,6 +3,7 @@
 import {
   type ConditionType,
   conditionTypes,
+  type EventReason,
   type InstallFailureReason,
   type InstallReason,
   type ReadyWaitingReason,
@@ -12,7 +13,7 @@ import {
 } from "../../src/schema/Conditions.ts"
 import { code, table } from "./Markdown.ts"
 
-const trueWhen: Record<ConditionType, string> = {
+export const trueWhen: Record<ConditionType, string> = {
   TargetReady: "the vCluster answers with the kubeconfig the operator holds",
   Installed: "`spec.version` is installed",
   ConfigApplied:
@@ -27,7 +28,7 @@ const targetFalse: Record<TargetWaitingReason | TargetFailureReason, string> = {
   KubeconfigPending:
     "The vCluster has not written its kubeconfig Secret `vc-vcluster` yet, or has not answered yet.",
   KubeconfigMissing: "`vc-vcluster` was there and is gone; a resync begins, which writes it again.",
-  Repairing: "An object of the release is missing and is put back from the stored release.",
+  Repairing: "An object of the release is missing or edited and is put back from the stored release.",
   RolledBack: "An interrupted or failed change of the release is taken back to the last deployed revision.",
   Resyncing: "A resync: the control plane is started again and writes its objects to the host.",
   TargetUnreachable: "Three checks of the API in a row failed; the message names its address.",
@@ -64,7 +65,7 @@ const readyFalse: Record<ReadyWaitingReason, string> = {
     "While deleting: cleanup Jobs or pods, named in the message, have to be gone first.",
 }
 
-const meanings: Record<ConditionType, Record<"True" | "False", Readonly<Record<string, string>>>> = {
+export const meanings: Record<ConditionType, Record<"True" | "False", Readonly<Record<string, string>>>> = {
   TargetReady: { True: { Ready: "The target answers." }, False: targetFalse },
   Installed: { True: installedTrue, False: installedFalse },
   ConfigApplied: {
@@ -82,6 +83,80 @@ const meanings: Record<ConditionType, Record<"True" | "False", Readonly<Record<s
     },
   },
 }
+
+type Told = readonly [type: "Normal" | "Warning", when: string]
+
+/** When an Event of each reason is written. */
+const events: Record<EventReason, Told> = {
+  FirstInstall: ["Normal", "The first install has succeeded; the note has the version."],
+  VersionChanged: ["Normal", "An install of another version has succeeded."],
+  SpecChanged: ["Normal", "An install of other settings has succeeded."],
+  Retry: ["Normal", "An install has succeeded after one that had failed."],
+  Resync: ["Normal", "The install that ends a resync has succeeded."],
+  Repaired: [
+    "Normal",
+    "Objects inside the instance were missing or edited and are set right; the note names them. A repair that finds nothing to do writes no Event.",
+  ],
+  Recovered: [
+    "Normal",
+    "An operation has set something right: a dead holder's lock, or a Helm release inside the instance that was left half-way; the note says what.",
+  ],
+  Adopted: [
+    "Normal",
+    "A retained instance of this name was picked up: its vCluster, state and storage root.",
+  ],
+  LeftBehind: [
+    "Normal",
+    "What stays although the instance is deleted: a custom storage root, one that was to be skipped, that of an instance switched to `Retain` half-way, and what is somebody else's.",
+  ],
+  InstallFailed: [
+    "Warning",
+    "An install or repair has failed, or the instance's spec or record cannot be read.",
+  ],
+  TenantAuthSecretUnavailable: ["Warning", "An install has failed with this reason of the condition."],
+  TenantHostImageUnsupported: ["Warning", "An install has failed with this reason of the condition."],
+  InvalidStorageRoot: ["Warning", "An install has failed with this reason of the condition."],
+  TargetError: ["Warning", "A step towards the target has failed; the note names it."],
+  TargetUnreachable: ["Warning", "The API of the vCluster has begun not to answer."],
+  TargetDeleteFailed: ["Warning", "A deletion has begun to fail at the target."],
+  UninstallFailed: ["Warning", "A deletion has begun to fail at the install state or the finalizer."],
+  StorageCleanupFailed: ["Warning", "A deletion has begun to fail at the storage root."],
+  AdmissionPolicyUnavailable: ["Warning", "The API server has no admission policies."],
+  DnsUnavailable: [
+    "Warning",
+    "The DNS inside a Ready instance has had no ready pod for three checks in a row; no condition says so.",
+  ],
+  StatusCorrected: [
+    "Warning",
+    "When the operator first looked, the status said something else than the record, which stands. After a restore it tells what that has brought back; after a crash at the wrong moment it is harmless.",
+  ],
+  StateOlder: [
+    "Warning",
+    "The state directory is older than what the instance has shown, as after a restore: the next operation refreshes before it changes anything.",
+  ],
+  ClusterReplaced: [
+    "Warning",
+    "The vCluster is another cluster than the platform was installed into: it is installed anew, and the state of the old one is kept; or a state that was kept is back with its cluster.",
+  ],
+  DiskLow: [
+    "Warning",
+    "The volume of the state directory is nearly full: below the free space in the note no operation starts.",
+  ],
+  StorageRootKept: [
+    "Warning",
+    "Once a start of the operator: the storage root stays under the `--storage-root-base` of its first install, though the operator has another one now.",
+  ],
+  InternalError: [
+    "Warning",
+    "A defect of the operator met this instance; it is tried again, and the operator's log has the details. From the third in a row on, `TargetReady` and `Ready` say so too, as `TargetError`.",
+  ],
+}
+
+export const eventTable = (): string =>
+  table(
+    ["Type", "Reason", "When"],
+    Object.entries(events).map(([reason, [type, when]]) => [type, code(reason), when]),
+  )
 
 /** A failure is told under its own condition, and once more on `Ready`. */
 const shared = (type: ConditionType, reason: string): boolean =>

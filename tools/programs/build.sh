@@ -2,7 +2,7 @@
 # Builds the real programs of this folder into a cache outside the repository and prints the folder that
 # holds them all.
 #
-#   build.sh [PROGRAM...]      build these (all when none is named); progress goes to stderr
+#   build.sh [PROGRAM...]      build these (all that a cluster needs when none is named); progress goes to stderr
 #
 # Each program is built once for its module, its go.sum, its flags and the Go version, under a lock, so that
 # any number of checkouts and runs share one cache. The cache is $PLATFORM_OPERATOR_CACHE, by default
@@ -17,7 +17,7 @@ say() { printf 'programs: %s\n' "$*" >&2; }
 k8s=v1.35.4
 k8s_version="-X k8s.io/component-base/version.gitVersion=$k8s -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35 -X k8s.io/client-go/pkg/version.gitVersion=$k8s -X k8s.io/client-go/pkg/version.gitMajor=1 -X k8s.io/client-go/pkg/version.gitMinor=35"
 
-# MODULE|PACKAGES|LDFLAGS|EXTRA, in the order in which a cluster needs them.
+# MODULE|PACKAGES|LDFLAGS|EXTRA, in the order in which a cluster needs them. `named`: built only when it is named.
 table() {
   local p=''
   for c in kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl; do p+="k8s.io/kubernetes/cmd/$c "; done
@@ -31,13 +31,18 @@ pulumi-resource-kubernetes|.|-X github.com/pulumi/pulumi-kubernetes/provider/v4/
 coredns|github.com/coredns/coredns||
 kube-router|github.com/cloudnativelabs/kube-router/v2/cmd/kube-router||
 helm|helm.sh/helm/v4/cmd/helm|-X helm.sh/helm/v4/internal/version.version=v4.3.1|
+jaeger|github.com/jaegertracing/jaeger/cmd/jaeger||named
+promtool|github.com/prometheus/prometheus/cmd/promtool||named-lean
 T
 }
 
 # The embedded schema of the Kubernetes provider lies in its module, not in ours.
 overlay() {
-  local module
-  module=$(go list -m -f '{{.Dir}}' github.com/pulumi/pulumi-kubernetes/provider/v4)/cmd/pulumi-resource-kubernetes
+  local name=github.com/pulumi/pulumi-kubernetes/provider/v4 module
+  # Before it was fetched a module has no folder, and `go list` says so with nothing at all.
+  go mod download "$name" >&2
+  module=$(go list -m -f '{{.Dir}}' "$name")/cmd/pulumi-resource-kubernetes
+  [ -f "$module/schema.json" ] || { say "$name has no schema.json"; exit 1; }
   printf '{"Replace":{"%s/schema.json":"%s/schema.json","%s/terraform-mapping.json":"%s/terraform-mapping.json"}}' \
     "$PWD" "$module" "$PWD" "$module" > "$1"
 }
@@ -63,6 +68,8 @@ build() { # MODULE PACKAGES LDFLAGS EXTRA -> prints the folder
     local env=(CGO_ENABLED=0) flags=(-trimpath -buildvcs=false -ldflags "$ldflags")
     case $extra in
       cgo) env=(CGO_ENABLED=1); flags+=(-tags "netgo osusergo sqlite_omit_load_extension") ;;
+      # Without the ways to find targets in clouds, which are most of it.
+      named-lean) flags+=(-tags remove_all_sd) ;;
       schema) overlay "$work/overlay.json"; flags+=(-overlay "$work/overlay.json") ;;
     esac
     local list; read -ra list <<< "$packages"
@@ -85,6 +92,7 @@ main() {
   done
   while IFS='|' read -r module packages ldflags extra; do
     if [ $# -gt 0 ] && [[ $wanted != *" $module "* ]]; then continue; fi
+    if [ $# = 0 ] && [[ $extra = named* ]]; then continue; fi
     dir=$(build "$module" "$packages" "$ldflags" "$extra")
     dirs+=("$dir")
   done < <(table)

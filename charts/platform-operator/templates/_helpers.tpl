@@ -18,6 +18,13 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "platform-operator.caName" -}}
+{{- printf "%s-ca" (include "platform-operator.fullname" .) -}}
 {{- end -}}
 
 {{- define "platform-operator.image" -}}
@@ -36,6 +43,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- .Values.passphrase.existingSecret | default (printf "%s-passphrase" (include "platform-operator.fullname" .)) -}}
 {{- end -}}
 
+{{/* A quantity of memory in MiB, rounded down. */}}
+{{- define "platform-operator.mebibytes" -}}
+{{- $text := toString . -}}
+{{- $number := regexFind "^[0-9.]+" $text | float64 -}}
+{{- $unit := regexReplaceAll "^[0-9.]+" $text "" -}}
+{{- $units := dict "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "k" 1000.0 "M" 1000000.0 "G" 1000000000.0 "T" 1000000000000.0 -}}
+{{- divf (mulf $number (get $units $unit | default 1.0)) 1048576.0 | int -}}
+{{- end -}}
+
+{{/* What the pod takes at its peak, in MiB: the operator, an operation for each place, and the fetch of a package
+     (measured: docs/performance.md). */}}
+{{- define "platform-operator.peak" -}}
+{{- add 200 300 (mul 476 (int .Values.maxConcurrentInstalls)) -}}
+{{- end -}}
+
 {{/* Rules between values, in words a reader can act on: the schema can only point at one of them. */}}
 {{- define "platform-operator.checks" -}}
 {{- if and .Values.state.existingClaim (not .Values.passphrase.existingSecret) -}}
@@ -44,8 +66,23 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and (gt (int .Values.replicaCount) 1) (not .Values.leaderElect) -}}
 {{- fail "replicaCount: more than 1 replica requires leaderElect" -}}
 {{- end -}}
-{{- if .Values.headlamp.enabled -}}
-{{- fail "headlamp.enabled: this release of the chart does not carry Headlamp yet; install Headlamp's own chart beside it" -}}
+{{- with dig "limits" "memory" "" .Values.resources -}}
+{{- $limit := include "platform-operator.mebibytes" . | int -}}
+{{- $peak := include "platform-operator.peak" $ | int -}}
+{{- if gt (mul $peak 4) (mul $limit 3) -}}
+{{- fail (printf "resources.limits.memory: %s is too little for maxConcurrentInstalls %d: at its peak the pod takes %d MiB, which must stay below three quarters of the limit. Set resources.limits.memory to %dMi at least, or a smaller maxConcurrentInstalls" . (int $.Values.maxConcurrentInstalls) $peak (div (add (mul $peak 4) 2) 3)) -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service) -}}
+{{- fail "metrics.serviceMonitor.enabled requires metrics.service: a ServiceMonitor selects that Service" -}}
+{{- end -}}
+{{- range $label, $value := merge (dict) .Values.commonLabels .Values.podLabels -}}
+{{- if hasPrefix "app.kubernetes.io/" $label -}}
+{{- fail (printf "commonLabels, podLabels: %s is the chart's own: the Deployment, the Services and the NetworkPolicies select by such labels" $label) -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.headlamp.enabled (not .Subcharts.headlamp) -}}
+{{- fail "headlamp.enabled: this copy of the chart does not carry the Headlamp chart 0.46.0. Use a released chart, make one with Headlamp's archive (make chart), or install Headlamp's own chart beside this one" -}}
 {{- end -}}
 {{- end -}}
 

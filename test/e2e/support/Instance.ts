@@ -1,6 +1,6 @@
 // PlatformInstances as a user writes and watches them.
 import { Schema } from "effect"
-import { getJson } from "./Kubectl.ts"
+import { getJson, kubectl } from "./Kubectl.ts"
 import { until } from "./Until.ts"
 
 const Condition = Schema.Struct({
@@ -43,8 +43,8 @@ export interface Key {
   readonly name: string
 }
 
-/** An instance with two tenants and nothing published on the node, so that any number fit on one cluster. */
-export const manifest = ({ namespace, name }: Key): object => ({
+/** An instance with two tenants and, unless asked for, nothing published on the node: any number fit on one cluster. */
+export const manifest = ({ namespace, name }: Key, platform: object = {}): object => ({
   apiVersion: "platform.di-framework.dev/v1alpha1",
   kind: "PlatformInstance",
   metadata: { namespace, name },
@@ -54,6 +54,7 @@ export const manifest = ({ namespace, name }: Key): object => ({
     platform: {
       tenants: [{ name: "acme" }, { name: "globex" }],
       users: [{ name: "dev", memberships: [{ tenant: "acme", role: "developer" }] }],
+      ...platform,
     },
     deletionPolicy: "Delete",
   },
@@ -76,6 +77,16 @@ export const untilReady = (key: Key): Promise<SeenInstance> =>
     const instance = await getInstance(key)
     return isReady(instance) ? instance : undefined
   })
+
+/** Asks the operator to try at once, whatever it waits for. */
+export const requestReconcile = ({ namespace, name }: Key): Promise<string> =>
+  kubectl([
+    ...["annotate", "pi", name, "--namespace", namespace, "--overwrite"],
+    `platform.di-framework.dev/reconcile-requested-at=${new Date().toISOString()}`,
+  ])
+
+export const deleteInstance = ({ namespace, name }: Key): Promise<string> =>
+  kubectl(["delete", "pi", name, "--namespace", namespace, "--ignore-not-found", "--timeout=300s"])
 
 const Namespaces = Schema.Struct({
   items: Schema.Array(

@@ -24,6 +24,18 @@ const NamedList = Schema.Struct({ items: Schema.Array(Named) })
 export const names = async (...args: ReadonlyArray<string>): Promise<ReadonlyArray<string>> =>
   (await getJson(NamedList, args)).items.map(({ metadata }) => metadata.name)
 
+const Identified = Schema.Struct({ metadata: Schema.Struct({ uid: Schema.String }) })
+/** The UID of the object `kubectl get …` gives. */
+export const uidOf = async (...args: ReadonlyArray<string>): Promise<string> =>
+  (await getJson(Identified, args)).metadata.uid
+
+/** What the server or kubectl says to a command that is to be refused. */
+export const refusalOf = (...args: ReadonlyArray<string>): Promise<string> =>
+  kubectl(args).then(
+    (said) => `it was not refused: ${said}`,
+    (error: unknown) => String(error),
+  )
+
 /** Whether the object is there. Any other trouble than its absence fails. */
 export const exists = async (...args: ReadonlyArray<string>): Promise<boolean> =>
   (await kubectl(["get", ...args, "--ignore-not-found", "-o", "name"])) !== ""

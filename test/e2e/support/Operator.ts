@@ -1,5 +1,5 @@
 // The operator's pod: its log, its end, its state on the node.
-import { existsSync, readdirSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Schema } from "effect"
 import { fromNode, onNode, operatorNamespace } from "./Cluster.ts"
@@ -35,22 +35,23 @@ export interface Incarnation {
   readonly container: string
 }
 
-/** The running operator; `undefined` while there is none that is ready. */
-export const incarnation = async (): Promise<Incarnation | undefined> => {
+/** The operators that are ready, standing by or at work. */
+export const incarnations = async (): Promise<ReadonlyArray<Incarnation>> => {
   const { items } = await getJson(Pods, ["pods", ...selector])
-  for (const { metadata, status } of items) {
+  return items.flatMap(({ metadata, status }) => {
     const [container] = status.containerStatuses ?? []
-    if (container?.ready && container.containerID !== undefined) {
-      return {
-        pod: metadata.name,
-        podUID: metadata.uid,
-        restarts: container.restartCount,
-        container: container.containerID.replace("containerd://", ""),
-      }
+    if (!container?.ready || container.containerID === undefined) return []
+    return {
+      pod: metadata.name,
+      podUID: metadata.uid,
+      restarts: container.restartCount,
+      container: container.containerID.replace("containerd://", ""),
     }
-  }
-  return undefined
+  })
 }
+
+/** The running operator; `undefined` while there is none that is ready. */
+export const incarnation = async (): Promise<Incarnation | undefined> => (await incarnations())[0]
 
 const another = (before: Incarnation): Promise<Incarnation> =>
   until("another operator is ready", async () => {
@@ -58,15 +59,34 @@ const another = (before: Incarnation): Promise<Incarnation> =>
     return now !== undefined && now.container !== before.container ? now : undefined
   })
 
-/** SIGKILL to the first process of the container: nothing in it gets to say goodbye. Gives the one that follows. */
+/** SIGKILL to the first process of the container: nothing in it gets to say goodbye. */
+export const killContainer = async ({ container }: Incarnation): Promise<void> => {
+  const tasks = await onNode("ctr", "--namespace", "k8s.io", "tasks", "ls")
+  const pid = new RegExp(`^${container}\\s+(\\d+)`, "m").exec(tasks)?.[1]
+  if (pid === undefined) throw new Error(`no task of container ${container}: ${tasks}`)
+  await onNode("kill", "-KILL", pid)
+}
+
+/** Kills the one operator there is. Gives the one that follows. */
 export const killOperator = async (): Promise<Incarnation> => {
   const before = await until("the operator is ready", incarnation)
-  const tasks = await onNode("ctr", "--namespace", "k8s.io", "tasks", "ls")
-  const pid = new RegExp(`^${before.container}\\s+(\\d+)`, "m").exec(tasks)?.[1]
-  if (pid === undefined) throw new Error(`no task of container ${before.container}: ${tasks}`)
-  await onNode("kill", "-KILL", pid)
+  await killContainer(before)
   return another(before)
 }
+
+const Lease = Schema.Struct({ spec: Schema.Struct({ holderIdentity: Schema.optionalKey(Schema.String) }) })
+
+/** Who holds the operators' lease, as the lease says it; empty when nobody does. */
+export const leaseHolder = async (): Promise<string> =>
+  (await getJson(Lease, ["lease", "platform-operator", "--namespace", operatorNamespace])).spec
+    .holderIdentity ?? ""
+
+/** The operator that works, once there is one. */
+export const leader = (): Promise<Incarnation> =>
+  until("an operator leads", async () => {
+    const holder = await leaseHolder()
+    return (await incarnations()).find(({ pod, podUID }) => holder.startsWith(`${pod}_${podUID}_`))
+  })
 
 /** The pod is taken away without a grace period, as from a node that was lost. Gives the one that follows. */
 export const removeOperatorPod = async (): Promise<Incarnation> => {
@@ -83,6 +103,13 @@ export const removeOperatorPod = async (): Promise<Incarnation> => {
   return another(before)
 }
 
+/** The pod is deleted as a drained node's is, and has let go of its lease when it is gone. Gives the one that follows. */
+export const replaceOperatorPod = async (): Promise<Incarnation> => {
+  const before = await until("the operator is ready", incarnation)
+  await kubectl(["delete", "pod", before.pod, "--namespace", operatorNamespace])
+  return another(before)
+}
+
 export const logOf = ({ pod }: Incarnation, ...which: ReadonlyArray<string>): Promise<string> =>
   kubectl(["logs", pod, "--namespace", operatorNamespace, "--tail=-1", ...which])
 
@@ -93,9 +120,13 @@ export const operatorLog = async (): Promise<string> => {
   return previous + (await logOf(now))
 }
 
-/** Lines of a log in which the API server refused something. */
+/** What admission refuses is "forbidden" too, to whoever asks; tests bring it about. */
+const byAdmission = /because it is being terminated|exceeded quota|violates PodSecurity/
+
+/** Lines of a log in which the API server refused the operator what its role does not allow. */
 export const refusals = (log: string): ReadonlyArray<string> =>
-  log.split("\n").filter((line) => /\b403\b|forbidden/i.test(line))
+  // By the word: a number like 403 is a fiber's, too.
+  log.split("\n").filter((line) => /forbidden/i.test(line) && !byAdmission.test(line))
 
 const Volumes = Schema.Struct({
   items: Schema.Array(
@@ -118,6 +149,18 @@ export const stateDirectory = async (): Promise<string> => {
   if (volume?.spec.local === undefined) throw new Error("the operator's state claim has no local volume")
   return fromNode(volume.spec.local.path)
 }
+
+const Record = Schema.fromJsonString(
+  Schema.Struct({
+    kubeSystemUID: Schema.String,
+    serviceUID: Schema.String,
+    installed: Schema.Struct({ reason: Schema.String, finishedAt: Schema.String }),
+    resync: Schema.optionalKey(Schema.Unknown),
+  }),
+)
+/** The record of an instance that is installed: `finishedAt` is another after each install and repair. */
+export const readRecord = ({ record }: InstanceState) =>
+  Schema.decodeSync(Record)(readFileSync(record, "utf8"))
 
 /** What an administrator finds of one instance in the state directory. */
 export interface InstanceState {

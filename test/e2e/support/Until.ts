@@ -1,27 +1,32 @@
 // Waiting: as long as it may take on a slow machine, and, when it does not come, with what there is to see.
-import { vi } from "vitest"
+import { setTimeout as sleep } from "node:timers/promises"
 import { diagnose } from "./Diagnose.ts"
 
 const minutes = 60_000
+/** Each look may be a run of kubectl, which takes what the cluster needs itself: ever rarer, up to this. */
+const longestPause = 1_000
 
 /** Asks until the answer is not `undefined`. */
 export const until = async <A>(
   what: string,
   ask: () => Promise<A | undefined> | A | undefined,
-  within = 5 * minutes,
+  within = 9 * minutes,
 ): Promise<A> => {
-  try {
-    return await vi.waitFor(
-      async () => {
-        const answer = await ask()
-        if (answer === undefined) throw new Error("not yet")
-        return answer
-      },
-      { timeout: within, interval: 100 },
-    )
-  } catch (error) {
-    throw new Error(`${what}: ${error instanceof Error ? error.message : error}\n${await diagnose()}`)
-  }
+  const end = Date.now() + within
+  let pause = 50
+  let problem: unknown = "not yet"
+  do {
+    try {
+      const answer = await ask()
+      if (answer !== undefined) return answer
+      problem = "not yet"
+    } catch (error) {
+      problem = error
+    }
+    await sleep(pause)
+    pause = Math.min(pause * 1.25, longestPause)
+  } while (Date.now() < end)
+  throw new Error(`${what}: ${problem instanceof Error ? problem.message : problem}\n${await diagnose()}`)
 }
 
 /** Asks until it is so. */
