@@ -1,6 +1,7 @@
 // Counts over several test runs: `node tools/ci-summary.ts FOLDER RUN... -- [FAILED STEP]...`. Reads what vitest reported of
 // each run in FOLDER/RUN.json. The last line is `N passed, N failed`; a run without a report, without a test or with a
-// file that could not be loaded counts as one failure, as does each failed step that is no test run.
+// file that could not be loaded counts as one failure, as does each failed step that is no test run. A test
+// that passed at its second try is named, with what its first one met.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Exit, Schema } from "effect"
@@ -10,6 +11,17 @@ const Report = Schema.Struct({
   numFailedTests: Schema.Finite,
   numTotalTests: Schema.Finite,
   success: Schema.Boolean,
+  testResults: Schema.Array(
+    Schema.Struct({
+      assertionResults: Schema.Array(
+        Schema.Struct({
+          fullName: Schema.String,
+          status: Schema.String,
+          failureMessages: Schema.NullOr(Schema.Array(Schema.String)),
+        }),
+      ),
+    }),
+  ),
 })
 const decodeReport = Schema.decodeUnknownExit(Schema.fromJsonString(Report))
 
@@ -40,6 +52,12 @@ for (const run of runs) {
   const other = numFailedTests === 0 && (numTotalTests === 0 || !success) ? 1 : 0
   if (other > 0) console.log(`${run}: ${numTotalTests === 0 ? "no test ran" : "failed beside its tests"}`)
   console.log(`${run}: ${numPassedTests} passed, ${numFailedTests + other} failed`)
+  for (const { fullName, status, failureMessages } of report.testResults.flatMap(
+    (file) => file.assertionResults,
+  )) {
+    const [first] = status === "passed" ? (failureMessages ?? []) : []
+    if (first !== undefined) console.log(`${run}: flaky: ${fullName}: ${first.split("\n", 1)}`)
+  }
   passed += numPassedTests
   failed += numFailedTests + other
 }

@@ -332,18 +332,22 @@ export const vclusterScenario = (): Scenario<VclusterTarget> => {
             yield* restart(target)
             const cluster = yield* up(target)
             const maps = "/api/v1/namespaces/default/configmaps"
+            const dns = "/api/v1/namespaces/kube-system/services/kube-dns"
+            // It goes inside when it went on the host, and comes back on either side in its own time.
             yield* wait(
               "its DNS is back",
-              Effect.map(one(target, "services/kube-dns-x-kube-system-x-vcluster"), (found) =>
-                found === undefined ? undefined : "back",
-              ),
+              Effect.gen(function* () {
+                const outside = yield* one(target, "services/kube-dns-x-kube-system-x-vcluster")
+                return outside !== undefined && (yield* get(target.inside, dns)) !== undefined
+                  ? "back"
+                  : undefined
+              }),
             )
             return [
               cluster,
               yield* owners(target, "secrets/vc-vcluster"),
               yield* there(target.inside, `${maps}/used`),
               yield* there(target.inside, `${maps}/unused`),
-              yield* there(target.inside, "/api/v1/namespaces/kube-system/services/kube-dns"),
             ]
           }),
       },
