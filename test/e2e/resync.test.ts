@@ -8,6 +8,7 @@ import { findHostNamespace, type Key, manifest, revisions, untilReady } from "./
 import { apply, createNamespace, getJson, kubectl } from "./support/Kubectl.ts"
 import { leavesNothing } from "./support/Leaks.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
+import { containersOf, podsOf } from "./support/Pods.ts"
 import { until, untilTrue } from "./support/Until.ts"
 import { type Watch, watch } from "./support/Watch.ts"
 
@@ -45,16 +46,6 @@ const uidOf = async (...args: ReadonlyArray<string>): Promise<string> =>
   (await getJson(Identified, args)).metadata.uid
 
 const Token = Schema.Struct({ data: Schema.Struct({ token: Schema.String }) })
-const Pods = Schema.Struct({
-  items: Schema.Array(
-    Schema.Struct({
-      metadata: Schema.Struct({ uid: Schema.String }),
-      status: Schema.Struct({
-        containerStatuses: Schema.optionalKey(Schema.Array(Schema.Struct({ ready: Schema.Boolean }))),
-      }),
-    }),
-  ),
-})
 const Notes = Schema.Struct({ items: Schema.Array(Schema.Struct({ message: Schema.String })) })
 
 /** What is inside before and after: a Secret of the chart, a pod that reads it, a tenant. */
@@ -66,8 +57,8 @@ const lookInside = (): Promise<{
 }> =>
   inside(key, async (context) => {
     const platform = [...context, "--namespace", "wasmcloud"]
-    const { items } = await getJson(Pods, [...platform, "pods", "--selector=app=wasmcloud"])
-    const running = items.filter(({ status }) => status.containerStatuses?.[0]?.ready === true)
+    const pods = await podsOf(...platform, "--selector=app=wasmcloud")
+    const running = pods.filter((pod) => containersOf(pod)[0]?.ready === true)
     return {
       token: (await getJson(Token, [...platform, "secret", "wasmcloud-hosts"])).data.token,
       tenant: await uidOf(...context, "namespace", "di-tenant-acme"),

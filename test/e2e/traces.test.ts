@@ -17,6 +17,7 @@ import {
   SeenInstance,
   untilReady,
 } from "./support/Instance.ts"
+import { spansTo } from "./support/installation.ts"
 import {
   coverageOf,
   everything,
@@ -38,7 +39,6 @@ holdOperator("exclusive")
 leavesNothing("traces")
 
 const key: Key = { namespace: "traces", name: "one" }
-const deployment = ["deployment/platform-operator", "--namespace", operatorNamespace]
 const clientSecret = "planted-client-secret-of-the-traces"
 
 const edit = (spec: object): Promise<string> =>
@@ -83,10 +83,7 @@ describe("a life of an instance in Jaeger", { timeout: 1_800_000 }, () => {
 
   beforeAll(async () => {
     jaeger = await startJaeger()
-    await installChart("--set", "repairInterval=2m")
-    await kubectl(["set", "env", ...deployment, `OTEL_EXPORTER_OTLP_ENDPOINT=${jaegerEndpoint}`])
-    await kubectl(["set", "env", ...deployment, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"])
-    await kubectl(["rollout", "status", ...deployment, "--timeout=300s"])
+    await installChart("--set", "repairInterval=2m", ...spansTo(jaegerEndpoint, "http/protobuf"))
     await leader()
     await createNamespace(key.namespace)
     seen = watch(

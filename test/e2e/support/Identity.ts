@@ -4,25 +4,9 @@ import { Schema } from "effect"
 import { inside } from "./Inside.ts"
 import { findHostNamespace, type Key, revisions } from "./Instance.ts"
 import { getJson, uidOf } from "./Kubectl.ts"
+import { containersOf, podsOf } from "./Pods.ts"
 import { until } from "./Until.ts"
 
-const Pods = Schema.Struct({
-  items: Schema.Array(
-    Schema.Struct({
-      metadata: Schema.Struct({
-        name: Schema.String,
-        uid: Schema.String,
-        deletionTimestamp: Schema.optionalKey(Schema.String),
-      }),
-      status: Schema.Struct({
-        phase: Schema.String,
-        containerStatuses: Schema.optionalKey(
-          Schema.Array(Schema.Struct({ restartCount: Schema.Finite, ready: Schema.Boolean })),
-        ),
-      }),
-    }),
-  ),
-})
 const Claims = Schema.Struct({
   items: Schema.Array(
     Schema.Struct({
@@ -34,16 +18,16 @@ const Claims = Schema.Struct({
 /** What would be another one if anything had been made again or started again. */
 const identityOf = async (key: Key) => {
   const host = await until("the host namespace", () => findHostNamespace(key))
-  const { items: pods } = await getJson(Pods, ["pods", "--namespace", host])
+  const pods = await podsOf("--namespace", host)
   const { items: claims } = await getJson(Claims, ["persistentvolumeclaims", "--namespace", host])
   return {
     host: await uidOf("namespace", host),
     releases: await revisions("vcluster", host),
     // Those of the host namespace are the vCluster's own and all that run inside.
     pods: pods
-      .map(({ metadata, status }) => {
-        const restarts = (status.containerStatuses ?? []).map(({ restartCount }) => restartCount)
-        return `${metadata.name} ${metadata.uid} ${restarts}`
+      .map((pod) => {
+        const restarts = containersOf(pod).map(({ restartCount }) => restartCount)
+        return `${pod.metadata.name} ${pod.metadata.uid} ${restarts}`
       })
       .sort(),
     volumes: claims.map(({ metadata, spec }) => `${metadata.uid} ${spec.volumeName}`),
@@ -59,11 +43,10 @@ export type Identity = Awaited<ReturnType<typeof identityOf>>
 const isSettled = async (key: Key): Promise<boolean> => {
   const host = await findHostNamespace(key)
   if (host === undefined) return false
-  const { items } = await getJson(Pods, ["pods", "--namespace", host])
-  return items.every(({ metadata, status }) => {
-    const containers = status.containerStatuses ?? []
+  return (await podsOf("--namespace", host)).every((pod) => {
+    const containers = containersOf(pod)
     const runs = containers.length > 0 && containers.every(({ ready }) => ready)
-    return metadata.deletionTimestamp === undefined && (runs || status.phase === "Succeeded")
+    return pod.metadata.deletionTimestamp === undefined && (runs || pod.status.phase === "Succeeded")
   })
 }
 

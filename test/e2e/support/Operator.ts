@@ -4,26 +4,8 @@ import { join } from "node:path"
 import { Schema } from "effect"
 import { fromNode, onNode, operatorNamespace } from "./Cluster.ts"
 import { getJson, kubectl } from "./Kubectl.ts"
+import { containersOf, podsOf } from "./Pods.ts"
 import { until } from "./Until.ts"
-
-const Pods = Schema.Struct({
-  items: Schema.Array(
-    Schema.Struct({
-      metadata: Schema.Struct({ name: Schema.String, uid: Schema.String }),
-      status: Schema.Struct({
-        containerStatuses: Schema.optionalKey(
-          Schema.Array(
-            Schema.Struct({
-              ready: Schema.Boolean,
-              restartCount: Schema.Finite,
-              containerID: Schema.optionalKey(Schema.String),
-            }),
-          ),
-        ),
-      }),
-    }),
-  ),
-})
 
 const selector = ["--namespace", operatorNamespace, "--selector=app.kubernetes.io/name=platform-operator"]
 
@@ -37,13 +19,12 @@ export interface Incarnation {
 
 /** The operators that are ready, standing by or at work. */
 export const incarnations = async (): Promise<ReadonlyArray<Incarnation>> => {
-  const { items } = await getJson(Pods, ["pods", ...selector])
-  return items.flatMap(({ metadata, status }) => {
-    const [container] = status.containerStatuses ?? []
+  return (await podsOf(...selector)).flatMap((pod) => {
+    const [container] = containersOf(pod)
     if (!container?.ready || container.containerID === undefined) return []
     return {
-      pod: metadata.name,
-      podUID: metadata.uid,
+      pod: pod.metadata.name,
+      podUID: pod.metadata.uid,
       restarts: container.restartCount,
       container: container.containerID.replace("containerd://", ""),
     }

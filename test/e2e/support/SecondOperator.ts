@@ -5,7 +5,8 @@ import { Schema } from "effect"
 import { parseAllDocuments } from "yaml"
 import { run } from "./Child.ts"
 import { operatorNamespace, programs } from "./Cluster.ts"
-import { apply, getJson, kubectl } from "./Kubectl.ts"
+import { apply, kubectl } from "./Kubectl.ts"
+import { containersOf, podsOf } from "./Pods.ts"
 
 const repository = join(import.meta.dirname, "..", "..", "..")
 const chart = join(repository, "charts/platform-operator")
@@ -76,30 +77,10 @@ export const removeSecondOperator = async (): Promise<void> => {
   await kubectl(["delete", "clusterrolebinding", "second-platform-operator", "--ignore-not-found"])
 }
 
-const Pods = Schema.Struct({
-  items: Schema.Array(
-    Schema.Struct({
-      metadata: Schema.Struct({ name: Schema.String }),
-      status: Schema.Struct({
-        containerStatuses: Schema.optionalKey(
-          Schema.Array(
-            Schema.Struct({
-              ready: Schema.Boolean,
-              state: Schema.Record(Schema.String, Schema.Unknown),
-              lastState: Schema.Record(Schema.String, Schema.Unknown),
-            }),
-          ),
-        ),
-      }),
-    }),
-  ),
-})
-
 /** What it said before it ended; `undefined` while it has not ended yet. */
 export const lastWords = async (): Promise<string | undefined> => {
-  const { items } = await getJson(Pods, ["pods", "--namespace", secondNamespace])
-  const [pod] = items
-  const [container] = pod?.status.containerStatuses ?? []
+  const [pod] = await podsOf("--namespace", secondNamespace)
+  const [container] = pod === undefined ? [] : containersOf(pod)
   if (pod === undefined || container === undefined) return undefined
   const logs = ["logs", pod.metadata.name, "--namespace", secondNamespace, "--tail=-1"]
   if (container.state.terminated !== undefined) return kubectl(logs)
