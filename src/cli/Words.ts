@@ -17,8 +17,11 @@ export const painter =
   (colour, text) =>
     colours && text !== "" ? `\u001b[${codes[colour]}m${text}\u001b[0m` : text
 
-/** Without what would move the cursor or colour the terminal: words of programs are shown, not obeyed. */
-export const plain = (text: string): string => text.replaceAll(/\p{Cc}+/gu, " ")
+/**
+ * Without what would move the cursor, colour the terminal, begin a line or turn the direction of writing: words of
+ * programs are shown, not obeyed.
+ */
+export const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ")
 
 export interface Cell {
   readonly text: string

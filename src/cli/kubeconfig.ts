@@ -59,13 +59,21 @@ const readKubeconfig = Effect.fnUntraced(function* (name: string) {
   return { ...found, text: Buffer.from(encoded, "base64").toString("utf8") }
 })
 
-/** 0600 from its first byte on; a file that is there already is replaced, whatever its mode was. */
+/**
+ * 0600 from its first byte on; a file that is there already is replaced, whatever its mode was. What is no file, such as a
+ * folder or /dev/stdout, stays as it is, and of a write that fails nothing is left.
+ */
 const writePrivate = Effect.fnUntraced(function* (file: string, text: string) {
   const fs = yield* FileSystem.FileSystem
+  const found = yield* Effect.option(fs.stat(file))
+  if (Option.isSome(found) && found.value.type !== "File") {
+    return yield* cannot(`${file} is no file: name another one with --file, or print it with --stdout`)
+  }
   const temporary = `${file}.new`
   yield* fs.remove(temporary, { force: true }).pipe(
     Effect.andThen(fs.writeFileString(temporary, text, { flag: "wx", mode: 0o600 })),
     Effect.andThen(fs.rename(temporary, file)),
+    Effect.onError(() => Effect.ignore(fs.remove(temporary, { force: true }))),
     Effect.mapError((error) =>
       cannot(`${file} cannot be written: ${error.reason._tag}; name another one with --file`),
     ),
@@ -120,6 +128,10 @@ export const kubeconfig = Command.make(
     file: Flag.String("file").pipe(
       Flag.withMetavar("FILE"),
       Flag.withDescription("Write it there, readable by its owner alone"),
+      Flag.filter(
+        (file) => file !== "",
+        () => "Expected the name of a file",
+      ),
       Flag.optional,
     ),
     stdout: Flag.Boolean("stdout").pipe(

@@ -4,7 +4,7 @@ import { Cause, Console, Effect, Exit, Layer, Option, type Runtime } from "effec
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import release from "../../release.json" with { type: "json" }
-import { kubectlLayer } from "./Kubectl.ts"
+import { cannot, kubectlLayer, type PiError } from "./Kubectl.ts"
 import { outputLayer } from "./Output.ts"
 import { pi } from "./pi.ts"
 
@@ -20,7 +20,30 @@ const exitCode = (cause: Cause.Cause<unknown>): number => {
 
 const teardown: Runtime.Teardown = (exit, onExit) => onExit(Exit.isFailure(exit) ? exitCode(exit.cause) : 0)
 
+/**
+ * Ends when nobody reads standard output any more, as after `| head`: that is no error. Fails when it cannot be written
+ * for another reason.
+ */
+const outputEnds = Effect.callback<void, PiError>((resume) => {
+  // Once told, errors of both streams are nobody's: Node would end the process with a stack.
+  process.stderr.on("error", () => undefined)
+  process.stdout.on("error", (error: NodeJS.ErrnoException) =>
+    resume(
+      error.code === "EPIPE"
+        ? Effect.void
+        : Effect.fail(cannot(`standard output cannot be written: ${error.code ?? error.message}`)),
+    ),
+  )
+})
+
+/** What was printed has been taken, or its error is known. */
+const outputTaken = Effect.callback<void>((resume) => {
+  process.stdout.write("", () => setImmediate(() => resume(Effect.void)))
+})
+
 Command.run(pi, { version: release.operatorVersion }).pipe(
+  Effect.andThen(outputTaken),
+  Effect.raceFirst(outputEnds),
   Effect.tapError((error) =>
     error._tag === "PiError" ? Console.error(`kubectl pi: ${error.message}`) : Effect.void,
   ),

@@ -6,7 +6,7 @@ import type { PastOperation } from "../schema/History.ts"
 import { ANNOTATION_TRACE } from "../schema/Names.ts"
 import { readHistory } from "./history.ts"
 import type { Instance } from "./Instance.ts"
-import { cannot } from "./Kubectl.ts"
+import { cannot, misused } from "./Kubectl.ts"
 import { answer, instanceArgument, where } from "./root.ts"
 import { Colours, type Paint, painter, plain, spanText, table } from "./Words.ts"
 
@@ -125,6 +125,9 @@ export const trace = Command.make(
     ),
   },
   Effect.fnUntraced(function* ({ name, id, jaeger }) {
+    if (Option.isSome(id) && Option.isNone(jaeger)) {
+      return yield* misused("--id names the trace whose spans Jaeger has: it needs --jaeger URL")
+    }
     const { instance, operations } = yield* readHistory(yield* where, name)
     const known = tracesOf(instance, operations)
     const paint = painter(yield* Colours)

@@ -1,6 +1,14 @@
 // `kubectl pi` over a kubectl that answers as it is told to.
 
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -123,9 +131,11 @@ describe("status", () => {
   it.effect("has colour only where it is wanted, and obeys no words of others", () =>
     Effect.gen(function* () {
       const control = String.fromCharCode(27)
-      const mean = withConditions([{ type: "Ready", status: "False", reason: `Bad${control}[2J` }])
+      const turned = String.fromCharCode(0x202e)
+      const mean = withConditions([{ type: "Ready", status: "False", reason: `Bad${control}[2J${turned}` }])
       const { out } = yield* runPi(["status", "one"], { [PI]: mean })
       assert.notInclude(out, control)
+      assert.notInclude(out, turned)
       assert.include((yield* runPi(["status", "one"], { [PI]: mean }, true)).out, `${control}[31m`)
     }),
   )
@@ -293,6 +303,27 @@ describe("kubeconfig", () => {
     }),
   )
 
+  it.effect("takes the place of no folder, device or socket, and leaves nothing of a write that fails", () =>
+    Effect.gen(function* () {
+      const at = folder()
+      const link = join(at, "link")
+      symlinkSync("/dev/null", link)
+      for (const file of [at, link]) {
+        const said = yield* runPi(["kubeconfig", "one", "--file", file], answers)
+        assert.strictEqual(said.exitCode, 1)
+        assert.include(said.err, `${file} is no file`)
+      }
+      const nowhere = join(at, "missing", "file")
+      assert.include(
+        (yield* runPi(["kubeconfig", "one", "--file", nowhere], answers)).err,
+        "cannot be written",
+      )
+      assert.deepStrictEqual(readdirSync(at), ["link"])
+      assert.isTrue(statSync(link).isCharacterDevice())
+      assert.isFalse(existsSync(`${at}.new`))
+    }),
+  )
+
   it.effect("goes to standard output where that is asked for", () =>
     Effect.gen(function* () {
       const said = yield* runPi(["kubeconfig", "one", "--stdout"], answers)
@@ -386,6 +417,11 @@ describe("a mistake", () => {
     [["status", "one", "-o", "yaml"], 2, /"text" \| "json"/],
     [["kubeconfig", "one", "--stdout", "--port-forward"], 2, /exclude one another/],
     [["kubeconfig", "one", "--port", "70000", "--stdout"], 2, /0 to 65535/],
+    [["kubeconfig", "one", "--file", ""], 2, /name of a file/],
+    [["trace", "one", "--id", "f".repeat(32)], 2, /needs --jaeger/],
+    [["status", "--", "-A"], 2, /"-A".*name of one PlatformInstance/],
+    [["retry", ""], 2, /"".*name of one PlatformInstance/],
+    [["history", "one,two"], 2, /name of one PlatformInstance/],
   ] as const)("%j is named in a line", ([args, exitCode, words]) =>
     Effect.gen(function* () {
       const said = yield* runPi(args, {})
