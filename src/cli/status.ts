@@ -1,6 +1,7 @@
 // `kubectl pi status`: conditions, the gates an instance passes on its way, what is waited for and since when.
 import { Clock, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
+import { reasonUrl } from "./Documentation.ts"
 import { type Condition, getInstance, type Instance } from "./Instance.ts"
 import { PiError } from "./Kubectl.ts"
 import { answer, instanceArgument, where } from "./root.ts"
@@ -106,6 +107,7 @@ export const statusText = (instance: Instance, now: number, paint: Paint): strin
     ["Age", ageOf(metadata.creationTimestamp, now)],
   ]
   const since = ageOf(waiting?.since, now)
+  const url = waiting === undefined ? undefined : reasonUrl(waiting.reason)
   return [
     paint("bold", `${metadata.namespace}/${metadata.name}`),
     ...facts.flatMap(([name, value]) => (value === undefined ? [] : [`  ${`${name}:`.padEnd(13)}${value}`])),
@@ -115,6 +117,7 @@ export const statusText = (instance: Instance, now: number, paint: Paint): strin
           "",
           `Waiting for: ${paint("yellow", plain(waiting.reason))}${since === undefined ? "" : `, for ${since}`}`,
           indented(waiting.message, "  "),
+          ...(url === undefined ? [] : [`  What to do: ${url}`]),
         ]),
     "",
     ...(metadata.deletionTimestamp === undefined

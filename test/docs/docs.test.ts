@@ -3,7 +3,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { describe, expect, it } from "vitest"
-import { conditionTypes, reasons } from "../../src/schema/Conditions.ts"
+import { reasonUrl } from "../../src/cli/Documentation.ts"
+import { conditionTypes, eventOnlyReasons, reasons } from "../../src/schema/Conditions.ts"
 import * as Names from "../../src/schema/Names.ts"
 import { Phase } from "../../src/schema/PlatformStatus.ts"
 import { metricRows } from "../../src/services/Metrics/Table.ts"
@@ -78,15 +79,36 @@ describe("a page", () => {
 })
 
 describe("what a user meets is explained:", () => {
-  const operate = read("docs/operate.md")
   const reference = read("docs/reference.md")
 
-  const failing = new Set(conditionTypes.flatMap((type): ReadonlyArray<string> => reasons[type].False))
-  // These say that something goes on, not that it fails.
-  for (const waiting of ["Installing", "TargetPending"]) failing.delete(waiting)
+  const sections = new Map(
+    read("docs/reasons.md")
+      .split(/^### /m)
+      .slice(1)
+      .map((section) => [section.slice(0, section.indexOf("\n")), section]),
+  )
+  const all = new Set<string>([
+    ...conditionTypes.flatMap(
+      (type): ReadonlyArray<string> => [...reasons[type].True, ...reasons[type].False],
+    ),
+    ...eventOnlyReasons,
+  ])
 
-  it.each([...failing])("what to do about %s", (reason) => {
-    expect(operate).toContain(`\`${reason}\``)
+  it.each([...all])("%s: what it means, what the operator does meanwhile, what to do", (reason) => {
+    for (const part of ["Means", "The operator", "You"]) {
+      expect(sections.get(reason)).toMatch(new RegExp(`^\\* \\*\\*${part}:\\*\\* \\S`, "m"))
+    }
+  })
+
+  it("and no reason that there is not", () => {
+    expect([...sections.keys()].filter((reason) => !all.has(reason))).toEqual([])
+  })
+
+  it.each([...all])("the section of %s is where kubectl pi says", (reason) => {
+    const url = reasonUrl(reason) ?? ""
+    expect(
+      linkProblem("docs/reference.md", url.slice(url.indexOf("/docs/") + "/docs/".length)),
+    ).toBeUndefined()
   })
 
   it.each([...new Set(conditionTypes.flatMap((type) => [...reasons[type].True, ...reasons[type].False]))])(

@@ -7,7 +7,7 @@ import { flagTable } from "./flags.ts"
 import { withGeneratedParts } from "./Markdown.ts"
 import { metricTableOf } from "./metrics.ts"
 import { piHelp } from "./pi.ts"
-import { conditionTable, eventTable, reasonTable } from "./reasons.ts"
+import { conditionTable, eventTable, reasonIndex, reasonTable } from "./reasons.ts"
 import { traceAttributeTable, traceSpanTable } from "./traces.ts"
 import { valueTable } from "./values.ts"
 
@@ -17,6 +17,7 @@ const chart = "charts/platform-operator"
 
 export const pagesWithParts = [
   "docs/reference.md",
+  "docs/reasons.md",
   "docs/install.md",
   "docs/kubectl-pi.md",
   "docs/traces.md",
@@ -39,6 +40,7 @@ export const generatedParts = async (root: string): Promise<ReadonlyMap<string, 
     ["target", fieldTable("status.target.")],
     ["conditions", conditionTable()],
     ["reasons", reasonTable()],
+    ["reason-index", reasonIndex()],
     ["spans", traceSpanTable()],
     ["span-attributes", traceAttributeTable()],
     ["events", eventTable()],

@@ -17,15 +17,6 @@ import { Phase } from "../../src/schema/PlatformStatus.ts"
 import type { StructuralSchema } from "../../src/schema/StructuralSchema.ts"
 import { meanings, trueWhen } from "./reasons.ts"
 
-/** Where each condition is explained, below docs/. */
-const pages: Record<(typeof conditionTypes)[number], string> = {
-  TargetReady: "operate.md#the-target-targetreadyfalse",
-  Installed: "operate.md#the-platform-installedfalse",
-  ConfigApplied: "operate.md#the-platform-installedfalse",
-  Ready: "operate.md#when-an-instance-fails",
-  OwnerServiceProtected: "operate.md#protection-ownerserviceprotectedfalse",
-}
-
 /** The text of headlamp-plugin/src/generated/crd.ts. */
 export const pluginSource = (platformVersion: string): string => {
   const data = {
@@ -42,7 +33,6 @@ export const pluginSource = (platformVersion: string): string => {
     conditions: conditionTypes.map((type) => ({
       type,
       trueWhen: trueWhen[type],
-      page: pages[type],
       reasons: meanings[type],
     })),
     waitingReasons: targetWaitingReasons,
@@ -66,8 +56,6 @@ interface Crd {
   readonly conditions: ReadonlyArray<{
     readonly type: string
     readonly trueWhen: string
-    /** Below docs/ of the release. */
-    readonly page: string
     readonly reasons: Readonly<Record<"True" | "False", Readonly<Record<string, string>>>>
   }>
   readonly waitingReasons: ReadonlyArray<string>

@@ -152,10 +152,13 @@ const events: Record<EventReason, Told> = {
   ],
 }
 
+/** Where a reason has its section, below docs/; a test looks whether it is there. */
+const sectionOf = (reason: string): string => `[${code(reason)}](reasons.md#${reason.toLowerCase()})`
+
 export const eventTable = (): string =>
   table(
     ["Type", "Reason", "When"],
-    Object.entries(events).map(([reason, [type, when]]) => [type, code(reason), when]),
+    Object.entries(events).map(([reason, [type, when]]) => [type, sectionOf(reason), when]),
   )
 
 /** A failure is told under its own condition, and once more on `Ready`. */
@@ -169,7 +172,7 @@ const rows = conditionTypes.flatMap((type) =>
       .map((reason) => {
         const meaning = meanings[type][status][reason]
         if (meaning === undefined) throw new Error(`no words for ${type}=${status} ${reason}`)
-        return [code(type), status, code(reason), meaning]
+        return [code(type), status, sectionOf(reason), meaning]
       }),
   ),
 )
@@ -179,6 +182,24 @@ export const conditionTable = (): string =>
     ["Condition", "True when"],
     conditionTypes.map((type) => [code(type), trueWhen[type]]),
   )
+
+/** Every reason once, with the conditions and Events that say it. */
+export const reasonIndex = (): string => {
+  const said = new Map<string, Array<string>>()
+  const say = (reason: string, where: string) => said.set(reason, [...(said.get(reason) ?? []), where])
+  for (const type of conditionTypes) {
+    for (const status of ["True", "False"] as const) {
+      for (const reason of reasons[type][status]) say(reason, code(`${type}=${status}`))
+    }
+  }
+  for (const [reason, [type]] of Object.entries(events)) say(reason, `Event, ${type}`)
+  return table(
+    ["Reason", "Said by"],
+    [...said]
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([reason, where]) => [sectionOf(reason), where.join(", ")]),
+  )
+}
 
 export const reasonTable = (): string =>
   table(

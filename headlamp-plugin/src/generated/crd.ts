@@ -16,8 +16,6 @@ interface Crd {
   readonly conditions: ReadonlyArray<{
     readonly type: string
     readonly trueWhen: string
-    /** Below docs/ of the release. */
-    readonly page: string
     readonly reasons: Readonly<Record<"True" | "False", Readonly<Record<string, string>>>>
   }>
   readonly waitingReasons: ReadonlyArray<string>
@@ -46,7 +44,6 @@ export const crd: Crd = {
     {
       "type": "TargetReady",
       "trueWhen": "the vCluster answers with the kubeconfig the operator holds",
-      "page": "operate.md#the-target-targetreadyfalse",
       "reasons": {
         "True": {
           "Ready": "The target answers."
@@ -68,7 +65,6 @@ export const crd: Crd = {
     {
       "type": "Installed",
       "trueWhen": "`spec.version` is installed",
-      "page": "operate.md#the-platform-installedfalse",
       "reasons": {
         "True": {
           "FirstInstall": "Nothing was installed before.",
@@ -91,7 +87,6 @@ export const crd: Crd = {
     {
       "type": "ConfigApplied",
       "trueWhen": "an install has applied the platform settings of the generation in `status.applied.generation`",
-      "page": "operate.md#the-platform-installedfalse",
       "reasons": {
         "True": {
           "Applied": "The message has the generation, the numbers of tenants and users, and the issuer."
@@ -105,7 +100,6 @@ export const crd: Crd = {
     {
       "type": "Ready",
       "trueWhen": "the instance can be used at `spec.version`",
-      "page": "operate.md#when-an-instance-fails",
       "reasons": {
         "True": {
           "Ready": "The instance can be used."
@@ -120,7 +114,6 @@ export const crd: Crd = {
     {
       "type": "OwnerServiceProtected",
       "trueWhen": "the admission policy that guards `service/vcluster` is in place",
-      "page": "operate.md#protection-ownerserviceprotectedfalse",
       "reasons": {
         "True": {
           "AdmissionPolicyInstalled": "Deleting `service/vcluster` is denied."

@@ -37,6 +37,14 @@ const meaningOf = (type: string, status: string, reason: string): string | undef
   return type === "Ready" || own !== undefined ? (of("TargetReady") ?? of("Installed")) : undefined
 }
 
+/** The section about the reason; of one that this release does not know, the page with all of them. */
+const linkOf = (reason: string): string => {
+  const known = crd.conditions.some(({ reasons }) =>
+    (["True", "False"] as const).some((status) => Object.hasOwn(reasons[status], reason)),
+  )
+  return `${docs}/reasons.md${known ? `#${reason.toLowerCase()}` : ""}`
+}
+
 /** The operator expects these to pass by themselves: not yet is no failure. */
 const waiting = new Set([...crd.waitingReasons, "TargetPending", "Installing", "WaitingForStorageCleanup"])
 
@@ -63,7 +71,7 @@ const conditionView = (condition: Json): ConditionView | undefined => {
     tone: toneOf(status, reason),
     meaning: meaningOf(type, status, reason),
     trueWhen: known?.trueWhen,
-    link: known === undefined ? undefined : `${docs}/${known.page}`,
+    link: known === undefined ? undefined : linkOf(reason),
   }
 }
 

@@ -1,0 +1,14 @@
+// Where the documentation of this release says what to do about a reason. The Headlamp plugin links to the same places.
+import release from "../../release.json" with { type: "json" }
+import { eventOnlyReasons, reasons } from "../schema/Conditions.ts"
+
+const pages = `https://github.com/di-framework/platform/blob/v${release.platformVersion}/docs`
+
+const known: ReadonlySet<string> = new Set([
+  ...eventOnlyReasons,
+  ...Object.values(reasons).flatMap((of): ReadonlyArray<string> => [...of.True, ...of.False]),
+])
+
+/** The URL of a reason's section; nothing for one that this release does not know. */
+export const reasonUrl = (reason: string): string | undefined =>
+  known.has(reason) ? `${pages}/reasons.md#${reason.toLowerCase()}` : undefined
