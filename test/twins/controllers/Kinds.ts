@@ -26,7 +26,8 @@ export const EndpointSlice = namespaced("discovery.k8s.io", "endpointslices", "E
 const builtIn: ReadonlyArray<ResourceKind> = [
   ...Object.values(Known).filter((value) => typeof value === "object"),
   ...[Node, PersistentVolume, StorageClass, ReplicaSet, ControllerRevision, EndpointSlice],
-].filter(({ group }) => !group.endsWith("di-framework.dev"))
+  // The same objects as those of events.k8s.io.
+].filter((kind) => kind !== Known.CoreEvent && !kind.group.endsWith("di-framework.dev"))
 
 const Definition = Schema.Struct({
   spec: Schema.Struct({

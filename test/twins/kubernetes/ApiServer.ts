@@ -29,6 +29,10 @@ export interface ApiAnswer {
   readonly body: unknown
   /** The `Retry-After` header, in seconds. */
   readonly retryAfter?: number
+  /** `Warning` headers. */
+  readonly warnings?: ReadonlyArray<string>
+  /** Default: `application/json`, or plain text. */
+  readonly contentType?: string
 }
 
 /** What went wrong, with the code, reason and message of the server's `Status`. Code 0: the server was not reached. */

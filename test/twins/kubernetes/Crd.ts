@@ -38,6 +38,10 @@ export const servedBy = (definition: Json): ReadonlyArray<Resource> => {
         returnsDeleted: false,
         unconditionalUpdate: false,
         listTypes: customListTypes(schema),
+        shortNames: stringsOf(names.shortNames),
+        categories: stringsOf(names.categories),
+        ...(typeof names.singular === "string" && { singular: names.singular }),
+        columns: listOf(version.additionalPrinterColumns).filter(isJson),
         schema,
       },
     ]
@@ -104,6 +108,19 @@ export const undeclaredField = (schema: Json, value: unknown, path = ""): string
     if (found !== undefined) return found
   }
   return undefined
+}
+
+/** All fields that the schema does not declare, as paths: `spec.platform.tenant`, `spec.users[0].nam`. */
+export const unknownToSchema = (schema: Json, value: unknown, path = ""): ReadonlyArray<string> => {
+  if (isList(value))
+    return value.flatMap((item, index) => unknownToSchema(objectOf(schema.items), item, `${path}[${index}]`))
+  if (!isJson(value) || keepsUnknown(schema)) return []
+  return Object.entries(value).flatMap(([field, item]): ReadonlyArray<string> => {
+    if (path === "" && IDENTITY.has(field)) return []
+    const inner = schemaOf(schema, field)
+    if (inner !== undefined) return unknownToSchema(inner, item, under(path, field))
+    return schema.additionalProperties === true ? [] : [under(path, field)]
+  })
 }
 
 const typeName = (value: unknown): string => {

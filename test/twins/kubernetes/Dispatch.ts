@@ -1,17 +1,21 @@
 // From a request to the part of the server that answers it, once its sender is known and allowed.
 import type { KubeObject } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import type { ApiAnswer, ApiRequest } from "./ApiServer.ts"
-import { create } from "./Create.ts"
+import { isView, newerEvent, shownAs, storedAs } from "./CoreEvents.ts"
+import { create, decoded } from "./Create.ts"
 import { deleteCollection, deleteOne } from "./Delete.ts"
 import { discover } from "./Discovery.ts"
-import { clone, type Json, stringsOf } from "./Json.ts"
+import { clone, isJson, type Json } from "./Json.ts"
 import type { Call, Machine } from "./Machine.ts"
+import { openApi } from "./OpenApi.ts"
 import { groupsOf, type Identity } from "./Rbac.ts"
-import { get, list, listBody, partial, wantsPartial } from "./Read.ts"
+import { type Form, formed, formOf, get, list, listBody } from "./Read.ts"
 import { about, type Resource } from "./Resources.ts"
+import { review } from "./Reviews.ts"
 import { isRoute, type NonResource, type Route, routeOf } from "./Route.ts"
 import { badRequest, forbidden, forbiddenPath, methodNotAllowed, noSuchResource } from "./Status.ts"
-import { patch, put } from "./Update.ts"
+import { checkFields } from "./Strict.ts"
+import { patch, patchedState, put } from "./Update.ts"
 
 const identityOf = ({ user, groups }: ApiRequest): Identity => ({ user, groups: groups ?? groupsOf(user) })
 
@@ -78,12 +82,10 @@ export const callOf = (machine: Machine, request: ApiRequest, route: Route): Cal
     manager: route.query.get("fieldManager") ?? "unknown",
     dryRun: route.query.get("dryRun") === "All",
     query: route.query,
+    contentType: request.contentType ?? "application/json",
     body: request.method === "GET" ? undefined : clone(request.body),
   }
 }
-
-const shown = (request: ApiRequest, object: KubeObject): Json =>
-  wantsPartial(request.accept) ? partial(object) : object
 
 const deleted = (machine: Machine, call: Call): Json => {
   const { object, gone } = deleteOne(machine, call)
@@ -102,46 +104,60 @@ const deleted = (machine: Machine, call: Call): Json => {
   }
 }
 
-const answerCall = (machine: Machine, request: ApiRequest, call: Call): ApiAnswer => {
+const warned = (warnings: ReadonlyArray<string>): Pick<ApiAnswer, "warnings"> =>
+  warnings.length === 0 ? {} : { warnings }
+
+/** The warnings about a whole object; a body that is none is refused by whoever reads it. */
+const warningsOf = (call: Call): Pick<ApiAnswer, "warnings"> =>
+  isJson(call.body) ? warned(checkFields(call, call.body)) : {}
+
+const answerCall = (machine: Machine, call: Call, method: ApiRequest["method"], form: Form): ApiAnswer => {
   const one = call.name !== undefined
-  switch (request.method) {
+  const shown = (object: KubeObject) => formed(machine, call.resource, object, form)
+  switch (method) {
     case "GET":
       return one
-        ? { status: 200, body: shown(request, get(machine, call)) }
-        : { status: 200, body: list(machine, call, wantsPartial(request.accept)) }
-    case "POST":
+        ? { status: 200, body: shown(get(machine, call)) }
+        : { status: 200, body: list(machine, call, form) }
+    case "POST": {
       if (one) throw methodNotAllowed()
       if (call.resource.kind.namespaced && call.namespace === undefined) throw methodNotAllowed()
-      return { status: 201, body: shown(request, create(machine, call)) }
-    case "PUT":
+      const warnings = warningsOf(call)
+      return { status: 201, body: shown(create(machine, call)), ...warnings }
+    }
+    case "PUT": {
       if (!one) throw methodNotAllowed()
-      return { status: 200, body: shown(request, put(machine, call)) }
+      const warnings = warningsOf(call)
+      return { status: 200, body: shown(put(machine, call)), ...warnings }
+    }
     case "PATCH": {
       if (!one) throw methodNotAllowed()
-      const { object, created } = patch(machine, call, request.contentType ?? "application/json")
-      return { status: created ? 201 : 200, body: shown(request, object) }
+      const { object, created, warnings } = patch(machine, call)
+      return { status: created ? 201 : 200, body: shown(object), ...warned(warnings) }
     }
     case "DELETE": {
       if (one) return { status: 200, body: deleted(machine, call) }
       const before = String(machine.store.version)
       const objects = deleteCollection(machine, call)
-      return { status: 200, body: listBody(call.resource, objects, { resourceVersion: before }, false) }
+      const body = listBody(machine, call.resource, objects, { resourceVersion: before }, "Whole")
+      return { status: 200, body }
     }
   }
 }
 
-const selfReview = (machine: Machine, identity: Identity): ApiAnswer => ({
-  status: 201,
-  body: {
-    kind: "SelfSubjectReview",
-    apiVersion: "authentication.k8s.io/v1",
-    metadata: { creationTimestamp: machine.now() },
-    status: { userInfo: { username: identity.user, groups: stringsOf(identity.groups) } },
-  },
-})
-
-const isSelfReview = (request: ApiRequest, { group, plural }: Route): boolean =>
-  request.method === "POST" && group === "authentication.k8s.io" && plural === "selfsubjectreviews"
+/** A write under the older of two APIs is one under the newer: what is stored is that. */
+const answerView = (machine: Machine, call: Call, method: ApiRequest["method"], form: Form): ApiAnswer => {
+  const stored = storedAs(call.resource)
+  const resource = machine.resources.find(stored.group, stored.version, stored.plural)
+  if (method === "GET" || resource === undefined) return answerCall(machine, call, method, form)
+  const inner = { ...call, resource }
+  if (method === "DELETE") return answerCall(machine, inner, method, form)
+  const body = method === "PATCH" ? patchedState(call, get(machine, call)) : decoded(call.resource, call.body)
+  const write = { ...inner, body: newerEvent(body) }
+  const object = method === "POST" ? create(machine, write) : put(machine, write)
+  const shown = formed(machine, call.resource, shownAs(call.resource, object), form)
+  return { status: method === "POST" ? 201 : 200, body: shown }
+}
 
 const VERSION = {
   major: "1",
@@ -155,6 +171,8 @@ const VERSION = {
   platform: "linux/amd64",
 }
 
+const published = (body: Json | undefined) => (body === undefined ? undefined : { body })
+
 const HEALTH = new Set(["/healthz", "/livez", "/readyz"])
 
 const answerPath = (machine: Machine, request: ApiRequest, { path }: NonResource): ApiAnswer => {
@@ -163,17 +181,23 @@ const answerPath = (machine: Machine, request: ApiRequest, { path }: NonResource
   if (!machine.authorizer.allows(identity, { verb, path })) throw forbiddenPath(identity.user, verb, path)
   if (HEALTH.has(path)) return { status: 200, body: "ok" }
   if (path === "/version") return { status: 200, body: VERSION }
-  const found = discover(machine.resources, path)
-  return found === undefined ? NOT_FOUND : { status: 200, body: found }
+  const found =
+    discover(machine.resources, path, request.accept) ?? published(openApi(machine.resources, path))
+  return found === undefined ? NOT_FOUND : { status: 200, ...found }
 }
 
 /** Answers anything but a watch. Throws `ApiStatus`. */
 export const answer = (machine: Machine, request: ApiRequest): ApiAnswer => {
   const route = routeOf(request.path)
   if (!isRoute(route)) return answerPath(machine, request, route)
-  if (isSelfReview(request, route)) return selfReview(machine, identityOf(request))
+  const reviewed = review(machine, identityOf(request), request, route)
+  if (reviewed !== undefined) return reviewed
   if (!machine.resources.serves(route.group, route.version)) return NOT_FOUND
   if (request.method === "GET" && route.name === undefined && isWatch(route))
     throw badRequest(`a watch of ${about(callOf(machine, request, route).resource).kind} is no single answer`)
-  return answerCall(machine, request, callOf(machine, request, route))
+  const call = callOf(machine, request, route)
+  const form = formOf(request.accept, route.query)
+  return isView(call.resource)
+    ? answerView(machine, call, request.method, form)
+    : answerCall(machine, call, request.method, form)
 }

@@ -29,6 +29,7 @@ export interface Call {
   readonly manager: string
   readonly dryRun: boolean
   readonly query: URLSearchParams
+  readonly contentType: string
   readonly body: unknown
 }
 

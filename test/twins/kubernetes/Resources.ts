@@ -17,6 +17,14 @@ export interface Resource {
   readonly unconditionalUpdate: boolean
   /** How its lists and maps merge. */
   readonly listTypes: ListTypes
+  /** As kubectl takes it in place of the plural: `po`. */
+  readonly shortNames: ReadonlyArray<string>
+  /** Lists of kinds that it is in: `kubectl get all`. */
+  readonly categories: ReadonlyArray<string>
+  /** Default: the kind in small letters. */
+  readonly singular?: string
+  /** Of a custom resource: `additionalPrinterColumns`. */
+  readonly columns?: ReadonlyArray<Json>
   /** Of a custom resource: the schema of the served version. */
   readonly schema?: Json
 }
@@ -91,10 +99,42 @@ const BUILTIN: ReadonlyArray<readonly [ResourceKind, Traits]> = [
   [Kinds.ClusterRole, {}],
   [Kinds.ClusterRoleBinding, {}],
   [Kinds.Event, {}],
+  [CoreEvent, {}],
   [Kinds.ValidatingAdmissionPolicy, { status: true, generation: true }],
   [Kinds.ValidatingAdmissionPolicyBinding, { generation: true }],
   [Kinds.CustomResourceDefinition, { status: true, generation: true }],
 ]
+
+const SHORT_NAMES: Readonly<Record<string, ReadonlyArray<string>>> = {
+  configmaps: ["cm"],
+  cronjobs: ["cj"],
+  customresourcedefinitions: ["crd", "crds"],
+  daemonsets: ["ds"],
+  deployments: ["deploy"],
+  endpoints: ["ep"],
+  events: ["ev"],
+  ingresses: ["ing"],
+  limitranges: ["limits"],
+  namespaces: ["ns"],
+  networkpolicies: ["netpol"],
+  nodes: ["no"],
+  persistentvolumeclaims: ["pvc"],
+  persistentvolumes: ["pv"],
+  poddisruptionbudgets: ["pdb"],
+  pods: ["po"],
+  priorityclasses: ["pc"],
+  replicasets: ["rs"],
+  resourcequotas: ["quota"],
+  serviceaccounts: ["sa"],
+  services: ["svc"],
+  statefulsets: ["sts"],
+  storageclasses: ["sc"],
+}
+
+/** What `kubectl get all` shows. */
+const IN_ALL = new Set([
+  ...["pods", "services", "statefulsets", "deployments", "replicasets", "daemonsets", "jobs", "cronjobs"],
+])
 
 /** `apps/v1/statefulsets`, `/v1/pods`. */
 export const resourceKey = (group: string, version: string, plural: string): string =>
@@ -102,7 +142,12 @@ export const resourceKey = (group: string, version: string, plural: string): str
 
 export const keyOf = (kind: ResourceKind): string => resourceKey(kind.group, kind.version, kind.plural)
 
-const ALWAYS = new Set(["/v1", "admissionregistration.k8s.io/v1", "authentication.k8s.io/v1"])
+const ALWAYS = new Set([
+  "/v1",
+  "admissionregistration.k8s.io/v1",
+  "authentication.k8s.io/v1",
+  "authorization.k8s.io/v1",
+])
 
 const isAdmission = (kind: ResourceKind) => kind.plural.startsWith("validatingadmissionpolic")
 
@@ -119,6 +164,8 @@ export class Resources {
         returnsDeleted: traits.returnsDeleted === true,
         unconditionalUpdate: true,
         listTypes: builtinListTypes(kind),
+        shortNames: SHORT_NAMES[kind.plural] ?? [],
+        categories: IN_ALL.has(kind.plural) ? ["all"] : [],
       })
     }
   }

@@ -17,7 +17,7 @@ import { makeFaults } from "./Faults.ts"
 import { freeze } from "./Json.ts"
 import { type Machine, timestamp } from "./Machine.ts"
 import { Authorizer } from "./Rbac.ts"
-import { wantsPartial } from "./Read.ts"
+import { formOf } from "./Read.ts"
 import { Resources } from "./Resources.ts"
 import { isRoute, routeOf } from "./Route.ts"
 import { Store } from "./Store.ts"
@@ -149,7 +149,7 @@ const assemble = (options: ServerOptions, seed: string, millis: () => number): A
       const route = routeOf(request.path)
       if (!isRoute(route) || !isWatch(route)) return handle(request)
       if (!machine.resources.serves(route.group, route.version)) return handle({ ...request, path: "/404" })
-      return watches.open(callOf(machine, request, route), wantsPartial(request.accept), handlers)
+      return watches.open(callOf(machine, request, route), formOf(request.accept, route.query), handlers)
     } catch (error) {
       return refused(error)
     }

@@ -10,7 +10,7 @@ import { type Call, type Machine, stored } from "./Machine.ts"
 import { ownByApply, ownByUpdate, type Writer } from "./ManagedFields.ts"
 import { jsonPatch, mergePatch } from "./Patch.ts"
 import { prepareUpdate } from "./Prepare.ts"
-import { about, isCustom } from "./Resources.ts"
+import { about, isCustom, type Resource } from "./Resources.ts"
 import {
   badRequest,
   conflict,
@@ -20,6 +20,8 @@ import {
   reasonless,
   unsupportedMediaType,
 } from "./Status.ts"
+import { strategicPatch } from "./Strategic.ts"
+import { checkPatched, undeclaredInModel } from "./Strict.ts"
 
 /** What a client cannot change. */
 const FIXED = [
@@ -204,8 +206,15 @@ const MERGE = "application/merge-patch+json"
 const JSON_PATCH = "application/json-patch+json"
 const APPLY = "application/apply-patch+yaml"
 
-const patched = (before: KubeObject, contentType: string, body: unknown): Json => {
-  const result = contentType === MERGE ? mergePatch(before, body) : jsonPatch(before, body)
+const STRATEGIC = "application/strategic-merge-patch+json"
+
+const merged = (resource: Resource, before: KubeObject, contentType: string, body: unknown): unknown => {
+  if (contentType === STRATEGIC) return strategicPatch(resource, before, body)
+  return contentType === MERGE ? mergePatch(before, body) : jsonPatch(before, body)
+}
+
+const patched = (resource: Resource, before: KubeObject, contentType: string, body: unknown): Json => {
+  const result = merged(resource, before, contentType, body)
   if (!isJson(result)) throw badRequest("the patch leaves no object")
   return result
 }
@@ -214,25 +223,43 @@ const patched = (before: KubeObject, contentType: string, body: unknown): Json =
 export interface Patched {
   readonly object: KubeObject
   readonly created: boolean
+  /** What the server has left out, for a client that wants to know. */
+  readonly warnings: ReadonlyArray<string>
 }
 
-export const patch = (machine: Machine, call: Call, contentType: string): Patched => {
-  const type = contentType.split(";")[0] ?? ""
-  if (type === APPLY) return apply(machine, call)
-  if (type !== MERGE && type !== JSON_PATCH) {
+const patchType = ({ contentType }: Call): string => contentType.split(";")[0] ?? ""
+
+const refusePatchType = (call: Call): void => {
+  const type = patchType(call)
+  const known = type === MERGE || type === JSON_PATCH || (type === STRATEGIC && !isCustom(call.resource))
+  if (!known) {
     const custom = `the body of the request was in an unknown format - accepted media types include: ${JSON_PATCH}, ${MERGE}, ${APPLY}`
     throw isCustom(call.resource)
       ? unsupportedMediaType(custom)
       : unsupportedMediaType("415: Unsupported Media Type", {})
   }
+}
+
+/** What a patch that is no apply makes of an object. */
+export const patchedState = (call: Call, before: KubeObject): Json =>
+  patched(call.resource, before, patchType(call), call.body)
+
+export const patch = (machine: Machine, call: Call): Patched => {
+  if (patchType(call) === APPLY) return apply(machine, call)
+  refusePatchType(call)
   const before = live(machine, call)
-  const desired = patched(before, type, call.body)
-  return { object: replace(machine, call, before, desired, ownedByUpdate(machine, call)), created: false }
+  const desired = patchedState(call, before)
+  const warnings = checkPatched(call, desired, call.body)
+  const object = replace(machine, call, before, desired, ownedByUpdate(machine, call))
+  return { object, created: false, warnings }
 }
 
 const refuseUndeclared = (call: Call, manifest: Json): void => {
   const { resource } = call
-  const field = resource.schema === undefined ? undefined : undeclaredField(resource.schema, manifest)
+  const field =
+    resource.schema === undefined
+      ? undeclaredInModel(call, manifest)
+      : undeclaredField(resource.schema, manifest)
   if (field === undefined) return
   const key = `${textOf(at(manifest, "metadata", "namespace")) ?? ""}/${call.name}`
   throw reasonless(
@@ -267,18 +294,19 @@ const apply = (machine: Machine, call: Call): Patched => {
     call.subresource === "status"
       ? manifest
       : withField(manifest, "status", resource.status ? undefined : manifest.status)
-  if (before === undefined) return { object: applyNew(machine, call, body, writer), created: true }
+  if (before === undefined)
+    return { object: applyNew(machine, call, body, writer), created: true, warnings: [] }
   refuseStale(call, before, manifest)
-  const merged = ownByApply(
+  const desired = ownByApply(
     resource,
     before,
     withPath(body, ["metadata", "resourceVersion"], undefined),
     writer,
     force,
   )
-  const owners = at(merged, "metadata", "managedFields")
+  const owners = at(desired, "metadata", "managedFields")
   const own: Own = (_, object) => withPath(object, ["metadata", "managedFields"], owners)
-  return { object: replace(machine, call, before, merged, own), created: false }
+  return { object: replace(machine, call, before, desired, own), created: false, warnings: [] }
 }
 
 const applyNew = (machine: Machine, call: Call, manifest: Json, writer: Writer): KubeObject => {

@@ -2,9 +2,10 @@
 import type { KubeObject, ResourceKind } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import { apiVersion } from "../../../src/services/Kubernetes/Paths.ts"
 import type { OpenWatch, WatchHandlers, WatchLine } from "./ApiServer.ts"
+import { shownAs, storedAs } from "./CoreEvents.ts"
 import type { Json } from "./Json.ts"
 import type { Call, Machine } from "./Machine.ts"
-import { partial, selectorsOf, versionOf } from "./Read.ts"
+import { type Form, formed, objectsAt, selectorsOf, versionOf } from "./Read.ts"
 import { keyOf } from "./Resources.ts"
 import { matcher } from "./Selectors.ts"
 import { tooOldVersion } from "./Status.ts"
@@ -33,18 +34,19 @@ export class Watches {
     })
   }
 
-  open(call: Call, asPartial: boolean, handlers: WatchHandlers): OpenWatch {
+  open(call: Call, form: Form, handlers: WatchHandlers): OpenWatch {
     const { resource, query, namespace } = call
     const { store } = this.#machine
-    const { kind } = resource
+    const kind = storedAs(resource)
     const matches = matcher(resource, selectorsOf(query))
     const asked = versionOf(query.get("resourceVersion"))
-    const shown = (object: KubeObject): Json => (asPartial ? partial(object) : object)
+    const shown = (object: KubeObject): Json => formed(this.#machine, resource, object, form)
     const send = (type: WatchLine["type"], object: unknown) => handlers.onEvent({ type, object })
     let version = asked ?? 0
 
     const events = (change: Recorded): void => {
-      const { object, previous } = change
+      const object = shownAs(resource, change.object)
+      const previous = change.previous === undefined ? undefined : shownAs(resource, change.previous)
       if (namespace !== undefined && object.metadata.namespace !== namespace) return
       const [before, after] = [
         previous !== undefined && matches(previous),
@@ -58,7 +60,7 @@ export class Watches {
 
     if (asked === undefined || asked === 0) {
       version = store.cacheVersion(kind)
-      for (const object of store.listAt(kind, namespace, version))
+      for (const object of objectsAt(store, resource, namespace, version))
         if (matches(object)) send("ADDED", shown(object))
     } else if (asked < store.oldest(kind)) {
       send("ERROR", tooOldVersion(asked, store.oldest(kind)).body)
@@ -89,10 +91,11 @@ export class Watches {
         // A watch from a version that is not reached yet stays silent.
         if (running.stalled || query.get("allowWatchBookmarks") !== "true" || now < version) return
         version = now
-        const form = asPartial
-          ? { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" }
-          : { kind: kind.kind, apiVersion: apiVersion(kind) }
-        send("BOOKMARK", { ...form, metadata: { resourceVersion: String(now) } })
+        const identity =
+          form === "Partial"
+            ? { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" }
+            : { kind: resource.kind.kind, apiVersion: apiVersion(resource.kind) }
+        send("BOOKMARK", { ...identity, metadata: { resourceVersion: String(now) } })
       },
       close: () => {
         this.#running.delete(running)

@@ -47,15 +47,24 @@ export const makeCounter = () => {
   }
 }
 
-const releaseOf = ({ type, inputs }: Pick<ResourceState, "type" | "inputs">) =>
+const releaseOf = ({ type, inputs, parent, provider }: Told) =>
   type === "kubernetes:helm.sh/v3:Release"
-    ? { release: { name: plainText(inputs, "name"), namespace: plainText(inputs, "namespace") } }
+    ? {
+        release: {
+          name: plainText(inputs, "name"),
+          namespace: plainText(inputs, "namespace"),
+          ...(parent === undefined ? {} : { parent }),
+          ...(provider === undefined ? {} : { provider }),
+        },
+      }
     : {}
+
+type Told = Pick<ResourceState, "urn" | "custom" | "type" | "inputs" | "parent" | "provider">
 
 /** Tells of one step, as the engine's events do: components are never awaited. */
 export const tell = (
   run: Run,
-  resource: Pick<ResourceState, "urn" | "custom" | "type" | "inputs">,
+  resource: Told,
   state: "started" | "done" | "failed",
   operation: string,
 ): void =>

@@ -23,6 +23,9 @@ export interface KernelOptions {
 /** The last steps before a livelock is called, in which it is noted who makes them. */
 const observedSteps = 1_000
 
+/** How often somebody who gives the world a part of their time is asked whether it is over. */
+const stepsBetweenLooks = 32
+
 /** A fiber has no name of its own: the span it is in, or the `Effect.fn` it runs. */
 const nameOfFiber = (): string => {
   const fiber = Fiber.getCurrent()
@@ -106,6 +109,35 @@ export class Kernel {
     return "ended"
   }
 
+  /**
+   * Runs the world up to a moment that somebody else's clock has reached, as long as `goOn` says: in place of `run`, where
+   * time passes by itself. `later`: there is more to do before that moment is reached.
+   */
+  runTo(moment: number, goOn: () => boolean): "there" | "later" | "livelock" {
+    for (let count = 1; ; count++) {
+      const task = this.take()
+      if (task !== undefined) {
+        this.steps += 1
+        this.stepsAtMoment += 1
+        if (this.stepsAtMoment > this.options.maxSteps) return "livelock"
+        task()
+      } else if (!this.wakeRest() && !this.advance(moment)) {
+        if (moment > this.monotonic) {
+          this.monotonic = moment
+          this.stepsAtMoment = 0
+        }
+        return "there"
+      }
+      // Asking for the time costs more than most tasks.
+      if (count % stepsBetweenLooks === 0 && !goOn()) return "later"
+    }
+  }
+
+  /** When the next sleeper wakes, in milliseconds since the beginning; undefined: nobody sleeps. */
+  get nextWake(): number | undefined {
+    return this.sleepers.earliest()
+  }
+
   /** Who was busy when a livelock was called. */
   busiest(): ReadonlyArray<string> {
     return [...this.busy]
@@ -147,9 +179,9 @@ export class Kernel {
     return true
   }
 
-  private advance(): boolean {
+  private advance(limit = Number.POSITIVE_INFINITY): boolean {
     const time = this.sleepers.earliest()
-    if (time === undefined) return false
+    if (time === undefined || time > limit) return false
     if (time > this.monotonic) {
       this.monotonic = time
       this.stepsAtMoment = 0

@@ -62,7 +62,7 @@ const explain = (error: Error, kernel: Kernel, trace: Trace): Error => {
 const asError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new SimulationFailure(String(thrown))
 
-const stuck = (how: "deadlock" | "livelock", kernel: Kernel): Error => {
+export const stuck = (how: "deadlock" | "livelock", kernel: Kernel): Error => {
   const when = `at ${new Date(kernel.now).toISOString()}`
   return new SimulationFailure(
     how === "deadlock"
@@ -96,6 +96,21 @@ const servicesOf = (kernel: Kernel, trace: Trace) => {
   }).pipe(Context.add(Random.Random, randomOf(kernel.options.seed)))
 }
 
+/** A world in which nothing has run yet, and what its program can ask of it. */
+export const prepare = (options: SimulateOptions) => {
+  const kernel = new Kernel({
+    seed: options.seed,
+    start: (options.start ?? defaultStart).getTime(),
+    maxSteps: options.maxSteps ?? 1_000_000,
+  })
+  const trace = new Trace(kernel)
+  const begin = <A, E>(effect: Effect.Effect<A, E, Simulation | Scope.Scope>) =>
+    new Lifetime(kernel)
+      .run(Effect.scoped(effect))
+      .pipe(Effect.provideContext(servicesOf(kernel, trace)), Effect.runFork)
+  return { kernel, trace, begin }
+}
+
 /** What a run that has ended looks like from outside. */
 export interface SimulationRun<A> {
   readonly result: A
@@ -110,22 +125,14 @@ export const runSimulation = <A, E>(
   effect: Effect.Effect<A, E, Simulation | Scope.Scope>,
   options: SimulateOptions,
 ): SimulationRun<A> => {
-  const kernel = new Kernel({
-    seed: options.seed,
-    start: (options.start ?? defaultStart).getTime(),
-    maxSteps: options.maxSteps ?? 1_000_000,
-  })
-  const trace = new Trace(kernel)
+  const { kernel, trace, begin } = prepare(options)
   let exit: Exit.Exit<A, E> | undefined
   const { stackTraceLimit } = Error
   if (options.stacks === false) Error.stackTraceLimit = 0
   try {
-    new Lifetime(kernel)
-      .run(Effect.scoped(effect))
-      .pipe(Effect.provideContext(servicesOf(kernel, trace)), Effect.runFork)
-      .addObserver((ended) => {
-        exit = ended
-      })
+    begin(effect).addObserver((ended) => {
+      exit = ended
+    })
     const how = kernel.run(() => exit !== undefined)
     if (how !== "ended") throw stuck(how, kernel)
   } catch (thrown) {

@@ -57,7 +57,7 @@ export const read = (
   ).pipe(
     Effect.andThen(
       isRelease(old.type)
-        ? readRelease(connection, old.inputs ?? {}, old.outputs ?? {})
+        ? readRelease(connection, old)
         : readObject(connection, old.inputs ?? {}, old.outputs ?? {}),
     ),
   )

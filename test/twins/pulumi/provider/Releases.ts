@@ -11,7 +11,7 @@ import { history } from "../../helm/Storage.ts"
 import { uninstall } from "../../helm/Uninstall.ts"
 import { prepareUpgrade, upgrade } from "../../helm/Upgrade.ts"
 import { at, equal, isJson, type Json, objectOf } from "../../kubernetes/Json.ts"
-import type { Properties } from "../Snapshot.ts"
+import type { Properties, ResourceState } from "../Snapshot.ts"
 import { Secret, unwrapped } from "../sdk/Output.ts"
 import { readFolder } from "../Volume.ts"
 import { type Connection, type Made, ProviderError } from "./Objects.ts"
@@ -167,13 +167,20 @@ export const deleteRelease = (connection: Connection, inputs: Properties) => {
   }).pipe(Effect.mapError(failed))
 }
 
+/** What is known of a release of which only the id is: everything is the record's (read in 4.25.0). */
+const importedInputs = (release: Release): Properties => ({
+  name: release.name,
+  namespace: release.namespace,
+  chart: text(at(release.chart, "metadata", "name")),
+  version: text(at(release.chart, "metadata", "version")),
+  values: release.config,
+})
+
 /** The release as its newest record says; none without a record. */
-export const readRelease = Effect.fnUntraced(function* (
-  connection: Connection,
-  inputs: Properties,
-  outputs: Properties,
-) {
-  const { name, namespace } = wantedOf(inputs)
+export const readRelease = Effect.fnUntraced(function* (connection: Connection, old: ResourceState) {
+  const [inNamespace = "", ofName = ""] = (old.id ?? "").split("/")
+  const isImport = old.outputs === undefined
+  const { name, namespace } = isImport ? { name: ofName, namespace: inNamespace } : wantedOf(old.inputs ?? {})
   const revisions = yield* history(sessionOf(connection, namespace), name).pipe(
     Effect.catch((error) =>
       error.message === "release: not found" ? Effect.succeed([]) : Effect.fail(failed(error)),
@@ -181,7 +188,10 @@ export const readRelease = Effect.fnUntraced(function* (
   )
   const [newest] = revisions
   if (newest === undefined) return Option.none()
-  const seen: Made = { id: idOf(inputs), inputs, outputs: outputsOf(outputs, outputs.__inputs, newest) }
+  const inputs = isImport ? importedInputs(newest) : (old.inputs ?? {})
+  const outputs = isImport ? inputs : (old.outputs ?? {})
+  const known = isImport ? new Secret(inputs) : outputs.__inputs
+  const seen: Made = { id: idOf(inputs), inputs, outputs: outputsOf(outputs, known, newest) }
   return Option.some({ made: seen, lacks: Option.none<string>() })
 })
 
