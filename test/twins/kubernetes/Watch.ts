@@ -21,6 +21,8 @@ interface Running {
 const sameKind = (left: ResourceKind, right: ResourceKind | undefined): boolean =>
   right === undefined || keyOf(left) === keyOf(right)
 
+const INITIAL_EVENTS_END = { "k8s.io/initial-events-end": "true" }
+
 const NOTHING: OpenWatch = { bookmark: () => undefined, close: () => undefined }
 
 export class Watches {
@@ -58,10 +60,25 @@ export class Watches {
         send("DELETED", shown(change.type === "DELETED" ? object : withVersion(previous ?? object, object)))
     }
 
-    if (asked === undefined || asked === 0) {
+    // A list that comes as a watch: all there is, and a bookmark behind it.
+    const isList = query.get("sendInitialEvents") === "true"
+    const bookmark = (annotations?: Json) => {
+      const identity =
+        form === "Partial"
+          ? { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" }
+          : { kind: resource.kind.kind, apiVersion: apiVersion(resource.kind) }
+      const resourceVersion = String(version)
+      send("BOOKMARK", {
+        ...identity,
+        metadata: annotations === undefined ? { resourceVersion } : { resourceVersion, annotations },
+      })
+    }
+
+    if (asked === undefined || asked === 0 || isList) {
       version = store.cacheVersion(kind)
       for (const object of objectsAt(store, resource, namespace, version))
         if (matches(object)) send("ADDED", shown(object))
+      if (isList) bookmark(INITIAL_EVENTS_END)
     } else if (asked < store.oldest(kind)) {
       send("ERROR", tooOldVersion(asked, store.oldest(kind)).body)
       handlers.onEnd()
@@ -91,11 +108,7 @@ export class Watches {
         // A watch from a version that is not reached yet stays silent.
         if (running.stalled || query.get("allowWatchBookmarks") !== "true" || now < version) return
         version = now
-        const identity =
-          form === "Partial"
-            ? { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" }
-            : { kind: resource.kind.kind, apiVersion: apiVersion(resource.kind) }
-        send("BOOKMARK", { ...identity, metadata: { resourceVersion: String(now) } })
+        bookmark()
       },
       close: () => {
         this.#running.delete(running)

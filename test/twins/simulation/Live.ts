@@ -1,8 +1,7 @@
 // The same world beside a clock of its own: virtual time goes along with real time, times a speed, and what comes from
 // outside (a request over a socket) enters it between two steps. In here all is as in a simulation, and nothing real
 // exists; but when something comes in is for the outside to say, so that a run cannot be played again.
-import type { Effect, Scope } from "effect"
-import { Cause, Exit } from "effect"
+import { Cause, Effect, Exit, type Scope } from "effect"
 import { prepare, type SimulateOptions, type Simulation, stuck } from "./Simulation.ts"
 
 /** The real clock: milliseconds that only go up, and a call after so many of them. */
@@ -95,7 +94,8 @@ export const runLive = <A, E>(
     plan(Math.max(0, Math.ceil(nap)))
   }
 
-  begin(effect).addObserver((exit) => {
+  // Not before whoever begins it has it in hand.
+  begin(Effect.andThen(Effect.yieldNow, effect)).addObserver((exit) => {
     if (Exit.isSuccess(exit)) return end(undefined)
     const thrown = Cause.squash(exit.cause)
     end(thrown instanceof Error ? thrown : new Error(String(thrown)))

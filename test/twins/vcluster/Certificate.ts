@@ -1,38 +1,10 @@
 // X.509 certificates that can be read and prove nothing: subject, issuer and validity are as told, key and signature are
 // zeros.
+import { der, nameOf, objectId, type Subject, sequence, utcTime } from "./Der.ts"
 
-const der = (tag: number, ...content: ReadonlyArray<Uint8Array>): Buffer => {
-  const body = Buffer.concat(content)
-  const { length } = body
-  if (length < 0x80) return Buffer.concat([Buffer.from([tag, length]), body])
-  return Buffer.concat([Buffer.from([tag, 0x82, length >> 8, length & 0xff]), body])
-}
-
-const sequence = (...content: ReadonlyArray<Uint8Array>) => der(0x30, ...content)
-const objectId = (...bytes: ReadonlyArray<number>) => der(0x06, Buffer.from(bytes))
 const bits = (length: number) => der(0x03, Buffer.alloc(length + 1))
 
 const ed25519 = sequence(objectId(0x2b, 0x65, 0x70))
-const organization = objectId(0x55, 0x04, 0x0a)
-const commonName = objectId(0x55, 0x04, 0x03)
-
-export interface Subject {
-  readonly commonName: string
-  readonly organization?: string
-}
-
-const attribute = (type: Uint8Array, value: string) =>
-  der(0x31, sequence(type, der(0x0c, Buffer.from(value))))
-
-const nameOf = (subject: Subject) =>
-  sequence(
-    ...(subject.organization === undefined ? [] : [attribute(organization, subject.organization)]),
-    attribute(commonName, subject.commonName),
-  )
-
-/** `YYMMDDHHMMSSZ`, whole seconds. */
-const utcTime = (millis: number) =>
-  der(0x17, Buffer.from(`${new Date(millis).toISOString().slice(2, 19).replaceAll(/[-:T]/g, "")}Z`))
 
 export interface CertificateOptions {
   readonly subject: Subject

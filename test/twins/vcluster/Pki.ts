@@ -1,7 +1,8 @@
 // Which authority signed which leaf, when, and for how long. Nothing is encrypted here; a certificate that differs is
 // another one.
 import type { Tasks } from "../controllers/Tasks.ts"
-import { certificate, type Subject } from "./Certificate.ts"
+import { certificate } from "./Certificate.ts"
+import type { Subject } from "./Der.ts"
 
 const DAY = 86_400_000
 export const LEAF_LIFE = 365 * DAY

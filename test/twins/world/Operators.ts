@@ -4,7 +4,7 @@ import type { InstanceSettings } from "../../../src/actors/instance/Settings.ts"
 import type { Http } from "../../../src/services/Kubernetes/Http.ts"
 import type { Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import type { Spans } from "../../support/spans.ts"
-import { type CrashPlan, type EdgeCall, makeEdge } from "../crash/Edge.ts"
+import { type CrashPlan, type EdgeCall, type EdgeFault, makeEdge } from "../crash/Edge.ts"
 import type { Container } from "../processes/Container.ts"
 import type { Process } from "../processes/Process.ts"
 import { Simulation } from "../simulation/Simulation.ts"
@@ -30,6 +30,8 @@ export interface OperatorsOptions {
   readonly machine: { readonly powerOff: () => void; readonly powerOn: () => void }
   /** Calls and logs are written to the trace. */
   readonly traced: boolean
+  /** Where their logs go when they are not traced. Default: nowhere. */
+  readonly log?: (line: string) => void
   readonly spans?: Spans
 }
 
@@ -47,6 +49,8 @@ export interface StartOptions {
   readonly plan?: CrashPlan
   /** Of what the operator dies where the plan says. */
   readonly death?: Death
+  /** What goes wrong with calls of disk and children, in every process of it. */
+  readonly fault?: (call: EdgeCall) => EdgeFault | undefined
   readonly onCall?: (call: EdgeCall) => void
   /** Of its first process: told when a call has had its effect, or what it failed with. */
   readonly onAnswer?: (call: EdgeCall, failure?: unknown) => void
@@ -98,6 +102,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
     const incarnation = yield* randomId
     if (start.release?.chartVersion !== undefined) setChartVersion(container, start.release.chartVersion)
     let death: Death | undefined
+    const log = options.traced ? logTo(trace, name) : options.log
     const process: Process = container.start(
       (context) => {
         const operator = operatorProcess({
@@ -109,6 +114,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
             life: process.life,
             kill: () => kill(start.death ?? "container"),
             ...(start.plan === undefined ? {} : { plan: start.plan }),
+            ...(start.fault === undefined ? {} : { fault: start.fault }),
             ...(start.onAnswer === undefined ? {} : { onAnswer: start.onAnswer }),
             ...(options.traced || start.onCall !== undefined
               ? {
@@ -124,7 +130,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
           podName: pod.name,
           podUID: pod.uid,
           incarnation,
-          ...(options.traced ? { log: logTo(trace, name) } : {}),
+          ...(log === undefined ? {} : { log }),
           ...(options.spans === undefined ? {} : { spans: options.spans }),
           ...(options.direct === undefined ? {} : { direct: options.direct }),
           onReady: Effect.void,
@@ -199,6 +205,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
         if (!stopped) pod = yield* recover(pod, death)
         plan = {
           ...(given.onCall === undefined ? {} : { onCall: given.onCall }),
+          ...(given.fault === undefined ? {} : { fault: given.fault }),
           ...(given.leaderElect === undefined ? {} : { leaderElect: given.leaderElect }),
           ...(given.release === undefined ? {} : { release: given.release }),
           ...(given.metrics === undefined ? {} : { metrics: given.metrics }),

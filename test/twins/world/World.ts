@@ -39,6 +39,8 @@ export interface WorldOptions {
   readonly settings?: Partial<InstanceSettings>
   /** Calls and logs of operators in the trace. Default: true; false for long runs. */
   readonly traced?: boolean
+  /** Where the operators' logs go when they are not in the trace. Default: nowhere. */
+  readonly log?: (line: string) => void
   /** Where the operators' spans go. Default: they make none. */
   readonly spans?: Spans
   /**
@@ -184,6 +186,7 @@ export const makeWorld = Effect.fnUntraced(function* (options: WorldOptions = {}
     http: httpOf(host, { user: operatorAccount }),
     connect: network.connectFrom(source),
     traced: options.traced ?? true,
+    ...(options.log === undefined ? {} : { log: options.log }),
     ...(options.spans === undefined ? {} : { spans: options.spans }),
     ...(options.direct === true && {
       direct: {

@@ -1,0 +1,66 @@
+// What the playground is told on its command line.
+import { parseArgs } from "node:util"
+import { Refusal } from "./Refusal.ts"
+
+export interface Options {
+  /** Of 127.0.0.1; 0: any that is free. */
+  readonly port: number
+  /** Seconds of the simulated world for one second here. */
+  readonly speed: number
+  readonly help: boolean
+}
+
+export const DEFAULT_PORT = 16_443
+const FASTEST = 3600
+
+export const USAGE = `Usage: tools/playground/run [--port PORT] [--speed N]
+
+A simulated cluster with the real operator in it, for kubectl on this machine.
+
+  --port PORT   the port of 127.0.0.1 that its API listens on (default ${DEFAULT_PORT}; 0: any that is free)
+  --speed N     so many simulated seconds pass in a second: 60 lets an hour pass in a minute
+                (default 1; more than 0, at most ${FASTEST})
+  --help        this text
+
+The same through make: make run PORT=0 SPEED=60
+Ctrl-C ends it and removes the folder .playground with its kubeconfig, token, certificate and log.
+`
+
+const number = (flag: string, text: string, isGood: (value: number) => boolean, wanted: string): number => {
+  const value = text.trim() === "" ? Number.NaN : Number(text)
+  if (!isGood(value)) throw new Refusal(`--${flag}: ${JSON.stringify(text)} is not ${wanted}`)
+  return value
+}
+
+/** Throws a `Refusal` that names the flag and its value. */
+export const parseOptions = (args: ReadonlyArray<string>): Options => {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        port: { type: "string", default: String(DEFAULT_PORT) },
+        speed: { type: "string", default: "1" },
+        help: { type: "boolean", default: false },
+      },
+    })
+    return {
+      port: number(
+        "port",
+        values.port,
+        (port) => Number.isInteger(port) && port >= 0 && port <= 65_535,
+        "a port: a whole number up to 65535, such as 16443, or 0 for any that is free",
+      ),
+      speed: number(
+        "speed",
+        values.speed,
+        (speed) => speed > 0 && speed <= FASTEST,
+        `a speed: a number above 0 and at most ${FASTEST}, such as 60`,
+      ),
+      help: values.help,
+    }
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    const message = error instanceof Error ? error.message : String(error)
+    throw new Refusal(`${message}\n\n${USAGE}`)
+  }
+}

@@ -1,0 +1,107 @@
+// The simulated cluster on a live clock, with the operator in it and its API on loopback.
+import { readFileSync } from "node:fs"
+import { Effect, Schema } from "effect"
+import { parse } from "yaml"
+import { hostNamespace } from "../../src/schema/Names.ts"
+import { PlatformInstance, Pod } from "../../src/services/Kubernetes/Kinds.ts"
+import type { ApiServer, Change } from "../../test/twins/kubernetes/ApiServer.ts"
+import { ApiStatus } from "../../test/twins/kubernetes/ApiServer.ts"
+import { type Live, runLive, type Timers } from "../../test/twins/simulation/Live.ts"
+import { makeWorld } from "../../test/twins/world/World.ts"
+import { Refusal } from "./Refusal.ts"
+
+export interface PlaygroundOptions {
+  readonly speed: number
+  readonly seed: number
+  /** The wall clock at the beginning. */
+  readonly start: Date
+  /** A line of the operator's log. */
+  readonly log: (line: string) => void
+  /** Told when it cannot go on. */
+  readonly onEnd: (error: Error) => void
+  /** Default: the machine's. */
+  readonly timers?: Timers
+}
+
+export interface Playground {
+  readonly api: ApiServer
+  readonly enter: Live["enter"]
+  readonly elapsed: Live["elapsed"]
+  /** Told of each change in the cluster from now on. */
+  readonly subscribe: (listener: (change: Change) => void) => void
+  /** Applies a manifest of a PlatformInstance as its user does. Throws a `Refusal` where the API refuses it. */
+  readonly apply: (manifest: string) => void
+  /** Nothing of it runs any more. */
+  readonly stop: () => void
+}
+
+const OPERATORS = "platform-operator"
+
+const decodeInstance = Schema.decodeUnknownSync(
+  Schema.StructWithRest(
+    Schema.Struct({
+      apiVersion: Schema.String,
+      kind: Schema.String,
+      metadata: Schema.Struct({ name: Schema.String, namespace: Schema.String }),
+    }),
+    [Schema.Record(Schema.String, Schema.Unknown)],
+  ),
+)
+
+/** The operator's pod has no kubelet: who deletes it has it ended here, and another one takes its place. */
+const endDeletedPods = (api: ApiServer, kill: () => void) =>
+  api.subscribe(({ kind, object, previous, type }) => {
+    if (kind.kind !== Pod.kind || object.metadata.namespace !== OPERATORS || type !== "MODIFIED") return
+    if (object.metadata.deletionTimestamp === undefined || previous?.metadata.deletionTimestamp !== undefined)
+      return
+    // Not while the request that deletes it is being answered.
+    setImmediate(kill)
+  })
+
+/** Resolves when the cluster is there and the operator has been started in it. */
+export const startPlayground = (options: PlaygroundOptions): Promise<Playground> =>
+  new Promise((resolve, reject) => {
+    let live: Live | undefined
+    let started = false
+    const world = Effect.gen(function* () {
+      const { host, startOperator } = yield* makeWorld({ traced: false, log: options.log })
+      const operator = yield* startOperator({ leaderElect: true })
+      const user = host.as("admin", "kubectl")
+      const running = live
+      if (running === undefined) return yield* Effect.die(new Error("the world ran before its time"))
+      endDeletedPods(host, () => running.enter(() => operator.killNow("pod")))
+      started = true
+      resolve({
+        api: host,
+        enter: running.enter,
+        elapsed: running.elapsed,
+        subscribe: host.subscribe,
+        apply: (manifest) => {
+          try {
+            running.enter(() => user.apply(PlatformInstance, decodeInstance(parse(manifest))))
+          } catch (error) {
+            if (!(error instanceof ApiStatus)) throw error
+            throw new Refusal(`the simulated API refuses the manifest: ${error.message}`)
+          }
+        },
+        stop: running.stop,
+      })
+      return yield* Effect.never
+    })
+    live = runLive(world, {
+      seed: options.seed,
+      start: options.start,
+      speed: options.speed,
+      ...(options.timers === undefined ? {} : { timers: options.timers }),
+      onEnd: (error) => {
+        const cause = error ?? new Error("the simulated world has ended by itself")
+        if (started) options.onEnd(cause)
+        else reject(cause)
+      },
+    })
+  })
+
+/** The example that is applied first. */
+export const example = (): string => readFileSync(new URL("../../examples/one.yaml", import.meta.url), "utf8")
+
+export const exampleHostNamespace = hostNamespace({ namespace: "team-a", name: "one" })

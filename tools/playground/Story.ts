@@ -1,0 +1,90 @@
+// What the terminal shows: a line for each change of what an instance says of itself, and what to try next.
+import { Effect, Option } from "effect"
+import { decodePlatformInstance } from "../../src/schema/PlatformInstance.ts"
+import type { KubeObject } from "../../src/services/Kubernetes/Kubernetes.ts"
+import { humanDuration } from "../../test/twins/kubernetes/Age.ts"
+import type { Change } from "../../test/twins/kubernetes/ApiServer.ts"
+
+const PLATFORM_INSTANCE = "PlatformInstance"
+
+/** Phase, what is not true yet and why, and what is asked for beside what is there. */
+export const describeInstance = (object: KubeObject): string => {
+  const decoded = Effect.runSync(Effect.option(decodePlatformInstance(object)))
+  if (Option.isNone(decoded)) return "its spec cannot be read"
+  const { spec, status = {} } = decoded.value
+  const conditions = (status.conditions ?? [])
+    // What is said of Ready is what is said of another, again.
+    .filter((condition) => condition.status === "False" && condition.type !== "Ready")
+    .map(({ message, reason, type }) => `${type} ${reason}${message === "" ? "" : `: ${message}`}`)
+  const version =
+    status.installedVersion === undefined || status.installedVersion === spec.version
+      ? spec.version
+      : `${status.installedVersion} -> ${spec.version}`
+  return [`${status.phase ?? "Pending"} ${version}`, ...conditions].join("; ")
+}
+
+export const isReady = (object: KubeObject): boolean => {
+  const decoded = Effect.runSync(Effect.option(decodePlatformInstance(object)))
+  if (Option.isNone(decoded)) return false
+  const { metadata, status } = decoded.value
+  return status?.phase === "Ready" && status.observedGeneration === metadata.generation
+}
+
+export interface StoryOptions {
+  readonly say: (line: string) => void
+  /** Milliseconds of simulated time since the world began. */
+  readonly elapsed: () => number
+  readonly onReady: (name: string) => void
+}
+
+/** Given each change of the cluster, tells those of instances; the same thing is not told twice in a row. */
+export const makeStory = ({ elapsed, onReady, say }: StoryOptions): ((change: Change) => void) => {
+  const told = new Map<string, string>()
+  return ({ kind, object, type }) => {
+    if (kind.kind !== PLATFORM_INSTANCE) return
+    const { name, namespace } = object.metadata
+    const key = `${namespace}/${name}`
+    const text = type === "DELETED" ? "gone" : describeInstance(object)
+    if (told.get(key) === text) return
+    told.set(key, text)
+    say(`${humanDuration(elapsed()).padStart(6)}  ${key}  ${text}`)
+    if (type === "DELETED") told.delete(key)
+    else if (isReady(object)) onReady(key)
+  }
+}
+
+export interface NextSteps {
+  readonly kubeconfig: string
+  readonly server: string
+  readonly logFile: string
+  readonly speed: number
+  /** The host namespace of the example. */
+  readonly hostNamespace: string
+}
+
+/** What one can do with a playground whose example is Ready. */
+export const nextSteps = ({ hostNamespace, kubeconfig, logFile, server, speed }: NextSteps): string => `
+The instance is Ready. This terminal goes on telling what becomes of it; in another one:
+
+  export KUBECONFIG=${kubeconfig}
+  kubectl get pi -A -w                        # watch it
+  kubectl -n team-a describe pi one           # its conditions and Events
+  kubectl get all -n ${hostNamespace}   # what was made for it
+
+Break something, and see it repaired:
+  kubectl -n ${hostNamespace} delete service vcluster
+  kubectl -n team-a delete secret one-kubeconfig
+Upgrade it (from 6.0.22 back to 6.0.21 goes, too; 6.0.90 fails, which is told in its status):
+  kubectl -n team-a patch pi one --type merge -p '{"spec":{"version":"6.0.21"}}'
+Delete it, with all that was made for it:
+  kubectl -n team-a delete pi one
+
+  the API         ${server}
+  operator's log  ${logFile}
+${
+  speed === 1
+    ? "  time            as here; make run SPEED=60 (tools/playground/run --speed 60) lets an hour pass in a minute\n"
+    : `  time            ${speed} simulated seconds a second: ages that kubectl works out by itself are off\n`
+}
+Ctrl-C ends the playground and leaves nothing behind.
+`
