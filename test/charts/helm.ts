@@ -50,7 +50,11 @@ export const render = (chart: string, options: RenderOptions = {}): ReadonlyArra
   const { status, stdout, stderr } = template(chart, options)
   if (status !== 0) throw new Error(stderr)
   return parseAllDocuments(stdout)
-    .map((document): unknown => document.toJS())
+    .map((document): unknown => {
+      // A key that is there twice is an error, which helm does not see.
+      if (document.errors.length > 0) throw new Error(document.errors.join("\n"))
+      return document.toJS()
+    })
     .filter(isRendered)
 }
 

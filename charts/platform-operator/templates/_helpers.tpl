@@ -14,13 +14,21 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
 {{- define "platform-operator.labels" -}}
+{{- include "platform-operator.labelsAnd" (list . dict) -}}
+{{- end -}}
+
+{{/* The labels of every object, and those of this one: a list of the root and of a map, which wins over commonLabels. */}}
+{{- define "platform-operator.labelsAnd" -}}
+{{- $own := index . 1 | default dict -}}
+{{- with index . 0 -}}
 {{ include "platform-operator.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-{{- with .Values.commonLabels }}
+{{- with merge (dict) $own (.Values.commonLabels | default dict) }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
 {{- end -}}
 
 {{- define "platform-operator.caName" -}}
@@ -46,9 +54,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/* A quantity of memory in MiB, rounded down. */}}
 {{- define "platform-operator.mebibytes" -}}
 {{- $text := toString . -}}
-{{- $number := regexFind "^[0-9.]+" $text | float64 -}}
-{{- $unit := regexReplaceAll "^[0-9.]+" $text "" -}}
-{{- $units := dict "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "k" 1000.0 "M" 1000000.0 "G" 1000000000.0 "T" 1000000000000.0 -}}
+{{- $form := "^[0-9.]+([eE][+]?[0-9]+)?" -}}
+{{- $number := regexFind $form $text | float64 -}}
+{{- $unit := regexReplaceAll $form $text "" -}}
+{{- $units := dict "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 "Ei" 1152921504606846976.0 "n" 1e-9 "u" 1e-6 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 -}}
 {{- divf (mulf $number (get $units $unit | default 1.0)) 1048576.0 | int -}}
 {{- end -}}
 
@@ -70,15 +79,50 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $limit := include "platform-operator.mebibytes" . | int -}}
 {{- $peak := include "platform-operator.peak" $ | int -}}
 {{- if gt (mul $peak 4) (mul $limit 3) -}}
-{{- fail (printf "resources.limits.memory: %s is too little for maxConcurrentInstalls %d: at its peak the pod takes %d MiB, which must stay below three quarters of the limit. Set resources.limits.memory to %dMi at least, or a smaller maxConcurrentInstalls" . (int $.Values.maxConcurrentInstalls) $peak (div (add (mul $peak 4) 2) 3)) -}}
+{{- fail (printf "resources.limits.memory: %s is too little for maxConcurrentInstalls %d: at its peak the pod takes %d MiB, which must stay below three quarters of the limit. Set resources.limits.memory to %dMi at least, or a smaller maxConcurrentInstalls" (toString .) (int $.Values.maxConcurrentInstalls) $peak (div (add (mul $peak 4) 2) 3)) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service) -}}
 {{- fail "metrics.serviceMonitor.enabled requires metrics.service: a ServiceMonitor selects that Service" -}}
 {{- end -}}
-{{- range $label, $value := merge (dict) .Values.commonLabels .Values.podLabels -}}
-{{- if hasPrefix "app.kubernetes.io/" $label -}}
-{{- fail (printf "commonLabels, podLabels: %s is the chart's own: the Deployment, the Services and the NetworkPolicies select by such labels" $label) -}}
+{{- $labels := dict "commonLabels" .Values.commonLabels "podLabels" .Values.podLabels "metrics.serviceMonitor.labels" .Values.metrics.serviceMonitor.labels "metrics.prometheusRule.labels" .Values.metrics.prometheusRule.labels "metrics.dashboard.labels" .Values.metrics.dashboard.labels -}}
+{{- range $value, $own := $labels -}}
+{{- range $label := keys ($own | default dict) | sortAlpha -}}
+{{- if or (hasPrefix "app.kubernetes.io/" $label) (hasPrefix "helm.sh/" $label) -}}
+{{- fail (printf "%s: %s is the chart's own: the Deployment, the Services and the NetworkPolicies select by such labels" $value $label) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $alerts := list -}}
+{{- range ($.Files.Get "files/alerts.yaml" | fromYaml).groups -}}
+{{- range .rules -}}{{- $alerts = append $alerts .alert -}}{{- end -}}
+{{- end -}}
+{{- range .Values.metrics.prometheusRule.disabled -}}
+{{- if not (has . $alerts) -}}
+{{- fail (printf "metrics.prometheusRule.disabled: there is no alert %s; there are %s" . (join ", " $alerts)) -}}
+{{- end -}}
+{{- end -}}
+{{- if contains "PRIVATE KEY" (.Values.npm.caBundle | default "") -}}
+{{- fail "npm.caBundle: a private key is in it, and everybody who reads ConfigMaps could read it there: give certificates alone" -}}
+{{- end -}}
+{{- $taken := dict -}}
+{{- if .Values.npm.caBundle -}}
+{{- $taken = merge $taken (dict "NODE_EXTRA_CA_CERTS" "npm.caBundle" "SSL_CERT_DIR" "npm.caBundle") -}}
+{{- end -}}
+{{- if or .Values.proxy.https .Values.proxy.http -}}
+{{- $taken = merge $taken (dict "HTTPS_PROXY" "proxy.https" "HTTP_PROXY" "proxy.http" "NO_PROXY" "proxy.noProxy") -}}
+{{- end -}}
+{{- range .Values.extraEnv -}}
+{{- if hasKey $taken .name -}}
+{{- fail (printf "extraEnv: %s is set by %s already" .name (get $taken .name)) -}}
+{{- end -}}
+{{- $_ := set $taken .name "extraEnv" -}}
+{{- end -}}
+{{- $flags := dict "--state-dir" "state" "--passphrase-file" "passphrase" "--storage-root-base" "storageRootBase" "--install-timeout" "installTimeout" "--repair-interval" "repairInterval" "--target-poll" "targetPoll" "--max-concurrent-installs" "maxConcurrentInstalls" "--max-concurrent-targets" "maxConcurrentTargets" "--watch-namespaces" "watchNamespaces" "--cleanup-namespace" "cleanupNamespace" "--leader-elect" "leaderElect" "--no-leader-elect" "leaderElect" "--npm-registry" "npm.registry" "--npmrc" "npm.existingSecret" "--plugin-server" "plugins.server" "--plugin-directory" "plugins.existingClaim" -}}
+{{- range .Values.extraArgs -}}
+{{- $flag := splitList "=" . | first -}}
+{{- if hasKey $flags $flag -}}
+{{- fail (printf "extraArgs: %s is the flag of the value %s, and can be given once" $flag (get $flags $flag)) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.headlamp.enabled (not .Subcharts.headlamp) -}}

@@ -101,6 +101,20 @@ describe("a value", () => {
     ])
   })
 
+  it("that has a flag refuses it among the other ones", () => {
+    const args = argsOf(
+      deployment({
+        watchNamespaces: ["team-a"],
+        cleanupNamespace: "cleaning",
+        npm: { registry: "https://registry.example", existingSecret: "npmrc" },
+        plugins: { server: "https://mirror", existingClaim: "plugins" },
+      }),
+    )
+    if (!Array.isArray(args)) throw new Error("the container has no arguments")
+    for (const arg of args)
+      expect(refusal({ extraArgs: [arg] })).toContain(`extraArgs: ${String(arg).split("=")[0]} is`)
+  })
+
   it("that is set becomes its flag", () => {
     const args = argsOf(
       deployment({
@@ -140,6 +154,10 @@ describe("a value", () => {
       [3, "2.6Gi"],
       [1, "1304Mi"],
       [9, ""],
+      [2, 4_294_967_296],
+      [2, "4e9"],
+      [2, "1Pi"],
+      [2, "4294967296000m"],
     ] as const) {
       deployment({
         maxConcurrentInstalls,
@@ -180,6 +198,34 @@ describe("a value", () => {
       "resources.limits.memory",
       { resources: { limits: { memory: "1900000000" } } },
       "resources.limits.memory: 1900000000 is too little for maxConcurrentInstalls 2",
+    ],
+    ["resources.limits.memory", { resources: { limits: { memory: "lots" } } }, "/resources/limits/memory"],
+    [
+      "resources.limit",
+      { resources: { limit: { memory: "3Gi" } } },
+      "'/resources': additional properties 'limit'",
+    ],
+    ["resources", { resources: null }, "missing property 'resources'"],
+    ["installTimeout", { installTimeout: "0s" }, "/installTimeout"],
+    ["repairInterval", { repairInterval: "0h0.0m" }, "/repairInterval"],
+    ["targetPoll", { targetPoll: "99999999999h" }, "/targetPoll"],
+    ["targetPoll", { targetPoll: null }, "missing property 'targetPoll'"],
+    ["image.digest", { image: { digest: null } }, "at '/image': missing property 'digest'"],
+    ["image.repository", { image: { digest, repository: "https://ghcr.io/x" } }, "/image/repository"],
+    ["image.repository", { image: { digest, repository: "ghcr.io/x:1.0" } }, "/image/repository"],
+    ["state.size", { state: { size: "0" } }, "/state/size"],
+    ["state.size", { state: { size: "10m" } }, "/state/size"],
+    ["npm.registry", { npm: { registry: "https://[" } }, "/npm/registry"],
+    ["npm.registry", { npm: { registry: "https://registry.example/?token=planted" } }, "/npm/registry"],
+    [
+      "extraArgs",
+      { extraArgs: ["--state-dir=/elsewhere"] },
+      "extraArgs: --state-dir is the flag of the value state, and can be given once",
+    ],
+    [
+      "extraArgs",
+      { extraArgs: ["--leader-elect"] },
+      "extraArgs: --leader-elect is the flag of the value leaderElect",
     ],
     ["storageRootBase", { storageRootBase: "/" }, "/storageRootBase"],
     ["storageRootBase", { storageRootBase: "/var/../etc" }, "/storageRootBase"],

@@ -188,6 +188,25 @@ describe("the pod", () => {
     })
     expect(JSON.stringify(pick(find(objects, "Deployment"), "spec", "selector"))).not.toContain("team")
   })
+
+  it("has each label and annotation once, the nearer one where there are two", () => {
+    const objects = rendered({
+      commonLabels: { team: "platform" },
+      podLabels: { team: "pod" },
+      podAnnotations: { "kubectl.kubernetes.io/default-container": "sidecar" },
+      metrics: {
+        serviceMonitor: { enabled: true, labels: { team: "monitor" } },
+        prometheusRule: { enabled: true, labels: { team: "rules" } },
+        dashboard: { enabled: true, labels: { team: "dashboard" } },
+      },
+    })
+    const pod = pick(find(objects, "Deployment"), "spec", "template", "metadata")
+    expect(pod).toMatchObject({ labels: { team: "pod", "app.kubernetes.io/name": "platform-operator" } })
+    expect(find(objects, "ServiceMonitor").metadata.labels).toMatchObject({ team: "monitor" })
+    expect(find(objects, "PrometheusRule").metadata.labels).toMatchObject({ team: "rules" })
+    expect(find(objects, "ConfigMap").metadata.labels).toMatchObject({ team: "dashboard" })
+    expect(find(objects, "Service").metadata.labels).toMatchObject({ team: "platform" })
+  })
 })
 
 describe("a value", () => {
@@ -199,9 +218,64 @@ describe("a value", () => {
     ["imagePullSecrets", { imagePullSecrets: ["pull"] }, "/imagePullSecrets/0"],
     ["commonLabels", { commonLabels: { team: "a b" } }, "/commonLabels/team"],
     [
+      "commonLabels",
+      { commonLabels: { "a team": "b" } },
+      "at '/commonLabels': additional properties 'a team'",
+    ],
+    [
+      "podAnnotations",
+      { podAnnotations: { "a note": "b" } },
+      "at '/podAnnotations': additional properties 'a note'",
+    ],
+    [
+      "commonLabels",
+      { commonLabels: { "helm.sh/chart": "mine" } },
+      "commonLabels: helm.sh/chart is the chart's own",
+    ],
+    [
+      "metrics.dashboard.labels",
+      { metrics: { dashboard: { enabled: true, labels: { "app.kubernetes.io/name": "mine" } } } },
+      "metrics.dashboard.labels: app.kubernetes.io/name is the chart's own",
+    ],
+    [
+      "metrics.serviceMonitor.interval",
+      { metrics: { serviceMonitor: { enabled: true, interval: "1.5m" } } },
+      "/metrics/serviceMonitor/interval",
+    ],
+    [
+      "metrics.prometheusRule.disabled",
+      { metrics: { prometheusRule: { enabled: true, disabled: ["PlatformOperatorNope"] } } },
+      "metrics.prometheusRule.disabled: there is no alert PlatformOperatorNope; there are ",
+    ],
+    [
+      "npm.caBundle",
+      {
+        npm: {
+          caBundle:
+            "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----",
+        },
+      },
+      "npm.caBundle: a private key is in it",
+    ],
+    [
+      "extraEnv",
+      { extraEnv: ["1", "2"].map((value) => ({ name: "TWICE", value })) },
+      "extraEnv: TWICE is set by extraEnv already",
+    ],
+    [
+      "extraEnv",
+      { proxy: { https: "http://proxy:3128" }, extraEnv: [{ name: "NO_PROXY", value: "me" }] },
+      "extraEnv: NO_PROXY is set by proxy.noProxy already",
+    ],
+    ["extraEnv", { extraEnv: [{ name: "A", value: "1", valueFrom: { fieldRef: {} } }] }, "/extraEnv/0"],
+    ["plugins.existingClaim", { plugins: { existingClaim: "A claim" } }, "/plugins/existingClaim"],
+    ["watchNamespaces", { watchNamespaces: ["a", "a"] }, "/watchNamespaces"],
+    ["tolerations", { tolerations: [{ keys: "a" }] }, "/tolerations/0"],
+    ["replicaCount", { replicaCount: 1_000_000 }, "/replicaCount"],
+    [
       "podLabels",
       { podLabels: { "app.kubernetes.io/name": "mine" } },
-      "commonLabels, podLabels: app.kubernetes.io/name is the chart's own",
+      "podLabels: app.kubernetes.io/name is the chart's own",
     ],
     [
       "metrics.serviceMonitor",
