@@ -7,7 +7,7 @@ import type { Failure } from "./Tracing.ts"
 
 /** At most so many spans in a trace, of each process that writes to it; its root is one of them. */
 export const mostSpans = 2_000
-/** So many spans of a pass are held back until it is known whether it is worth telling. */
+/** So many spans of a pass are held back until it is known whether it is worth telling: then further detail is left out. */
 const mostHeld = 200
 /** Characters. */
 const longest = 1_024
@@ -38,12 +38,26 @@ class Held {
   kept = false
   readonly pending: Array<{ readonly detail: boolean; readonly write: () => void }> = []
   readonly state: TraceState
+  #held = 0
+  #left = 0
   constructor(state: TraceState) {
     this.state = state
+  }
+  /** Asked when a span begins: one that is left out at its end would take the parent from what is below it. */
+  take(detail: boolean): boolean {
+    if (this.kept) return this.state.take()
+    if (detail && this.#held >= mostHeld) {
+      this.#left += 1
+      return false
+    }
+    if (!this.state.take()) return false
+    this.#held += 1
+    return true
   }
   keep(): void {
     if (this.kept) return
     this.kept = true
+    this.state.dropped += this.#left
     for (const { detail, write } of this.pending.splice(0)) {
       if (detail && this.state.brief) this.state.spans -= 1
       else write()
@@ -51,8 +65,7 @@ class Held {
   }
   end(detail: boolean, write: () => void): void {
     if (this.kept) write()
-    else if (this.pending.length < mostHeld) this.pending.push({ detail, write })
-    else this.state.spans -= 1
+    else this.pending.push({ detail, write })
   }
 }
 
@@ -257,7 +270,9 @@ export const makeTracer = (otel: Otel.Tracer, redact: Redact): Tracer.Tracer => 
       if (place === undefined || parent?.sampled === false) return outside
       const row = rowOf(options.name)
       if (row === undefined || row.root === true) return transparentAt(place, false)
-      const left = (row.detail === true && place.state.brief) || !place.state.take()
+      const detail = row.detail === true
+      const taken = () => place.held?.take(detail) ?? place.state.take()
+      const left = (detail && place.state.brief) || !taken()
       return left ? transparentAt(place, row.client === true) : below(options, place, row)
     },
   })

@@ -164,6 +164,40 @@ describe("a pass", () => {
   )
 })
 
+describe("a pass of very many spans", () => {
+  const many = Effect.withSpan(Effect.void, "k8s.get").pipe(
+    Effect.repeat({ times: 499 }),
+    Effect.withSpan("Instance.observe"),
+  )
+
+  it.effect("leaves out the last ones, and none without its parent", () =>
+    Effect.gen(function* () {
+      const { spans, within, end } = opened()
+      const changes = Effect.withSpan(Effect.void, "k8s.patch").pipe(Effect.withSpan("Instance.act"))
+      yield* within(Effect.withSpan(Effect.andThen(many, changes), "Instance.pass"))
+      end()
+      assert.isEmpty(spans.orphans())
+      for (const name of ["Instance.observe", "Instance.act", "k8s.patch"] as const)
+        assert.lengthOf(spans.named(name), 1, name)
+      assert.isAtLeast(spans.named("k8s.get").length, 100)
+      assert.strictEqual(
+        spans.all.at(-1)?.attributes["platforminstance.dropped"],
+        500 - spans.named("k8s.get").length,
+      )
+    }),
+  )
+
+  it.effect("costs the trace none of its spans when it is not told", () =>
+    Effect.gen(function* () {
+      const { spans, within, end } = opened()
+      yield* within(Effect.repeat(Effect.withSpan(many, "Instance.pass"), { times: 19 }))
+      end()
+      assert.deepStrictEqual(names(spans), ["Instance.change"])
+      assert.isUndefined(spans.all[0]?.attributes["platforminstance.dropped"])
+    }),
+  )
+})
+
 describe("a traceparent", () => {
   it("is read as it was written, and nothing else is", () => {
     const parent = { traceId: "a".repeat(32), spanId: "b".repeat(16), sampled: true }
