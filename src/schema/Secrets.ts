@@ -2,10 +2,11 @@
 
 export const REDACTED = "[redacted]"
 
-/** A quote, or one inside JSON inside JSON, or none. */
-const quote = String.raw`(?:\\?["'])?`
+/** A quote, or one inside JSON inside JSON. */
+const quote = String.raw`\\*["']`
 const names =
-  "token|password|passwd|passphrase|secret|private[-_]?key|api[-_]?key|(?:client|tls)[-_.](?:key|certificate)(?:-data)?"
+  "token|password|passwd|passphrase|secret|_auth|(?:private|api|access)[-_]?key|(?:client|tls)[-_.](?:key|certificate)(?:-data)?"
+const named = String.raw`(?:${names})(?:${quote})?\s*(?::(?!:)|=)\s*`
 
 /** Every shape takes too much rather than too little. */
 const shapes: ReadonlyArray<readonly [RegExp, string]> = [
@@ -15,14 +16,16 @@ const shapes: ReadonlyArray<readonly [RegExp, string]> = [
   [/eyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g, REDACTED],
   // Base64 of anything as long as a key: one in PEM has lines of 64. A SHA-256 in hex is none.
   [/(?<![\w+/])(?![0-9a-f]{64}(?![\w+/]))[A-Za-z0-9+/]{60,}={0,2}/g, REDACTED],
-  // `token: x`, `"password":"x"`, `api_key=x`.
-  [
-    new RegExp(String.raw`((?:${names})${quote}\s*(?::(?!:)|=)\s*${quote})[^\s"'\\,}\[]{4,}`, "gi"),
-    `$1${REDACTED}`,
-  ],
+  // `"password":"two words"`: up to the quote that ends it.
+  [new RegExp(String.raw`(${named}(${quote}))(?!\2)(?:(?!\2)[^\n])+`, "gi"), `$1${REDACTED}`],
+  // `token: x`, `api_key=x`.
+  [new RegExp(String.raw`(${named})[^\s"'\\,}\[]{4,}`, "gi"), `$1${REDACTED}`],
   [/(bearer\s+)[^\s[]{8,}/gi, `$1${REDACTED}`],
-  // `https://user:password@host`.
-  [/(\/\/[^\s/:@]+:)[^\s/@[]+(?=@)/g, `$1${REDACTED}`],
+  // Base64 of `user:password`, and no word that follows "basic".
+  [/(\bbasic\s+)(?=[a-z]*(?:[\d+/=]|(?-i:[a-z][A-Z])))[a-z\d+/]{8,}={0,2}/gi, `$1${REDACTED}`],
+  // `https://user:password@host`, and a token alone before the host.
+  [/(\/\/[^\s/:@]*:)[^\s/@[]+(?=@)/g, `$1${REDACTED}`],
+  [/(\/\/)[^\s/:@[]{8,}(?=@(?!sha256:))/g, `$1${REDACTED}`],
 ]
 
 /** The text without anything that has the shape of a secret. */

@@ -1,9 +1,11 @@
-// What is secret is in no log, Event, condition, metric, argv, environment or plain file, whatever happens: secrets
+// What is secret is in no log, Event, condition, span, metric, argv, environment or plain file, whatever happens: secrets
 // that the operator handles, in every form, and such as the package has made, of which nobody has told it.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, References } from "effect"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
+import { redaction } from "../../src/services/Pulumi/Redact.ts"
 import { packVersion } from "../fixtures/platform/pack.mts"
+import { makeSpans, type Spans } from "../support/spans.ts"
 import type { Files } from "../twins/files/Files.ts"
 import { runSimulation, until } from "../twins/simulation/Simulation.ts"
 import { paths } from "../twins/world/Image.ts"
@@ -183,7 +185,10 @@ const makeWatch = (world: World) => {
         Option.getOrElse(text, () => ""),
       ),
     )
-  return { found, lookAtFiles, lookAtMetrics, lookAtProcesses, open, seen }
+  const lookAtSpans = ({ all }: Spans) => {
+    for (const span of all) note("span", JSON.stringify(span))
+  }
+  return { found, lookAtFiles, lookAtMetrics, lookAtProcesses, lookAtSpans, open, seen }
 }
 
 const oauth = { namespace: key.namespace, name: "oauth" }
@@ -197,9 +202,11 @@ const tenantAuth = {
 describe("F52 what is secret", () => {
   it("is told nowhere, when all goes well and when all else does not", { timeout: 600_000 }, () => {
     let texts: ReadonlyArray<readonly [string, string]> = []
+    // As `main` has them redacted.
+    const spans = makeSpans({ redact: redaction([]) })
     const { result, trace } = runSimulation(
       Effect.gen(function* () {
-        const world = yield* makeWorld()
+        const world = yield* makeWorld({ spans })
         world.passphrase.text = Option.some(passphrase)
         publish(world)
         const watch = makeWatch(world)
@@ -306,6 +313,7 @@ describe("F52 what is secret", () => {
       }).pipe(Effect.provideService(References.MinimumLogLevel, "Debug")),
       { seed: 1, maxSteps: 20_000_000 },
     )
+    result.lookAtSpans(spans)
     // It was looked where something is, and while it was there.
     assert.isAbove(result.open.files, 0)
     for (const [where, what] of [
@@ -315,6 +323,8 @@ describe("F52 what is secret", () => {
       ["PlatformInstance of the host", "[redacted]"],
       ["ConfigMap of the host", "history.json"],
       ["metrics", "platforminstance_info"],
+      ["span", "boom "],
+      ["span", "pulumi.up"],
     ] as const) {
       assert.isTrue(
         [...(result.seen.get(where) ?? [])].some((text) => text.includes(what)),

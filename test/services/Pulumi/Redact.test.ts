@@ -68,6 +68,18 @@ describe("F52 a secret that was made inside the package", () => {
     ["a token", `401 for Bearer ${jwt}, or ${jwt}`, ["c2lnbmF0dXJl", "eyJzdWIi"]],
     ["a generated API key", 'apiKey: "made-inside-key" and api_key=made-inside-key', ["made-inside"]],
     ["a password in a URL", "postgres://tenant:made-inside@db.acme.svc:5432/x", ["made-inside"]],
+    ["a password without a user in a URL", "redis://:made-inside@cache:6379", ["made-inside"]],
+    ["a token before a host", "cloning https://ghp_made1inside@git.example/x", ["made1inside"]],
+    [
+      "a password of several words",
+      `{"password":"made inside, here","user":"acme"}`,
+      ["made", "inside, here"],
+    ],
+    ["such a one in JSON", JSON.stringify(JSON.stringify({ passphrase: "two words" })), ["two", "words"]],
+    ["such a one that is cut off", 'passphrase: "two words', ["two", "words"]],
+    ["what HTTP calls basic", "authorization: Basic YWNtZTptYWRlLWluc2lkZQ==", ["YWNtZTptYWRlLWluc2lkZQ"]],
+    ["npm's older form of it", "//registry.example/:_auth=YWNtZTptYWRl", ["YWNtZTptYWRl"]],
+    ["an access key", "AWS_SECRET_ACCESS_KEY=MadeInside1234", ["MadeInside1234"]],
   ]
   for (const [what, thrown, secrets] of planted) {
     it(`(${what}) is not repeated, though nobody has told of it`, () => {
@@ -86,6 +98,7 @@ describe("F52 a secret that was made inside the package", () => {
       "urn:pulumi:prod::platform::kubernetes:core/v1:Secret::platform-operator-tenant-auth",
       "/var/lib/platform-operator/instances/team-a/one/project/node_modules/@di-framework/platform/dist/x.js",
       'Secret "wasmcloud/hosts" not found; secrets "x" is forbidden; https://vcluster.pi-a.svc:443/api',
+      `Basic authentication failed for git@git.example; docker://wasmcloud-host@sha256:${"0123456789abcdef".repeat(4)}`,
     ]
     for (const each of words) assert.strictEqual(redaction([])(each), each)
   })
