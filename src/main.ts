@@ -198,7 +198,11 @@ const teardown: Runtime.Teardown = (exit, onExit) =>
 
 const command = Command.make("platform-operator", flags, start).pipe(
   Command.withDescription(
-    "Turns PlatformInstances into running, isolated copies of the di-framework platform",
+    [
+      "Turns PlatformInstances into running, isolated copies of the di-framework platform",
+      "Durations are written as in Go (30m, 1h30m, 10s), bytes as in Kubernetes (512Mi). What else it takes from its",
+      `environment, and what each flag means, is in https://github.com/di-framework/platform/blob/v${release.operatorVersion}/docs/reference.md#the-operators-flags`,
+    ].join("\n  "),
   ),
 )
 

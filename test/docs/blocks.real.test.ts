@@ -92,9 +92,7 @@ const play = Effect.fnUntraced(function* (block: Block, { bash, prepare }: Effec
   for (const { line, printed } of commands) {
     // Where the page has the reader stand.
     const here = line.startsWith("find ") ? "cd charts/vcluster && " : ""
-    const out = yield* bash(here + filledIn(line)).pipe(
-      Effect.mapError((words) => new Error(`${block.at}: ${words}`)),
-    )
+    const out = yield* bash(here + filledIn(line)).pipe(Effect.mapError((words) => `${block.at}: ${words}`))
     if (printed !== undefined) {
       assert.deepStrictEqual(out.split("\n")[0]?.split(/\s+/), printed.split(/\s+/), block.at)
     }
@@ -133,7 +131,7 @@ describe("the commands of the pages", () => {
         for (const { at, text } of shown) {
           for (const document of parseAllDocuments(filledIn(text))) {
             yield* bash("kubectl apply --dry-run=server --validate=strict -f -", String(document)).pipe(
-              Effect.mapError((words) => new Error(`${at}: ${words}`)),
+              Effect.mapError((words) => `${at}: ${words}`),
             )
           }
         }

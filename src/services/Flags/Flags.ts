@@ -33,9 +33,10 @@ const namespace = (name: string, description: string) =>
 const address = (name: string, description: string) => taking("ADDRESS", Forms.address, name, description)
 
 export const flags = {
-  stateDir: path("state-dir", "Folder of the install state").pipe(
-    Flag.withDefault("/var/lib/platform-operator"),
-  ),
+  stateDir: path(
+    "state-dir",
+    "Folder of the install state: records, Pulumi's state, packages and plugins",
+  ).pipe(Flag.withDefault("/var/lib/platform-operator")),
   passphraseFile: path(
     "passphrase-file",
     "File with the passphrase that encrypts secrets in the install state",
@@ -48,19 +49,21 @@ export const flags = {
   ).pipe(Flag.withDefault("/var/lib/kubesolo/instances")),
   installTimeout: duration(
     "install-timeout",
-    "After this long an install or repair is cancelled and retried",
+    "An install or repair that takes longer is cancelled, has failed and is tried again",
   ).pipe(Flag.withDefault(Duration.minutes(30))),
-  repairInterval: duration("repair-interval", "How often a Ready instance is repaired").pipe(
-    Flag.withDefault(Duration.minutes(30)),
-  ),
-  targetPoll: duration("target-poll", "How often a target is polled").pipe(
-    Flag.withDefault(Duration.seconds(10)),
-  ),
+  repairInterval: duration(
+    "repair-interval",
+    "How long after its last install or repair a Ready instance is repaired",
+  ).pipe(Flag.withDefault(Duration.minutes(30))),
+  targetPoll: duration(
+    "target-poll",
+    "How often each vCluster is looked at and its API asked, even when no event arrives",
+  ).pipe(Flag.withDefault(Duration.seconds(10))),
   maxConcurrentInstalls: taking(
     "INTEGER",
     Forms.atLeastOne,
     "max-concurrent-installs",
-    "How many installs and repairs run at once",
+    "How many installs and repairs run at once; each takes about half a GiB of memory",
   ).pipe(Flag.withDefault(2)),
   minFreeSpace: taking(
     "BYTES",
@@ -78,7 +81,7 @@ export const flags = {
     "INTEGER",
     Forms.atLeastOne,
     "max-concurrent-targets",
-    "How many vClusters start at once",
+    "How many vClusters start at once, until they are ready, have failed, or for 5 minutes",
   ).pipe(Flag.withDefault(4)),
   watchNamespaces: taking(
     "NAMESPACES",
@@ -133,11 +136,14 @@ export const flags = {
   ).pipe(Flag.optional),
   vclusterChart: path(
     "vcluster-chart",
-    "Another vCluster chart than the embedded one: a folder or .tgz",
+    "Another vCluster chart than the embedded one: a folder or .tgz in the operator's container",
   ).pipe(Flag.optional),
-  vclusterChartDigest: taking("sha256:…", Forms.sha256, "vcluster-chart-digest", "Digest of that chart").pipe(
-    Flag.optional,
-  ),
+  vclusterChartDigest: taking(
+    "sha256:…",
+    Forms.sha256,
+    "vcluster-chart-digest",
+    "Digest of the chart given with --vcluster-chart",
+  ).pipe(Flag.optional),
   vclusterImage: image("vcluster-image", "Another vCluster image than the chart's").pipe(Flag.optional),
   vclusterKubernetesImage: image(
     "vcluster-kubernetes-image",

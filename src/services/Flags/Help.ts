@@ -13,10 +13,20 @@ export const leafOf = (param: unknown): Param.Single<Param.ParamKind, unknown> =
   return leafOf(param.param)
 }
 
+const units = ["", "Ki", "Mi", "Gi", "Ti"]
+
+/** In the largest unit that leaves a whole number. */
+const quantity = (bytes: number, unit = 0): string =>
+  bytes > 0 && bytes % 1024 === 0 && unit + 1 < units.length
+    ? quantity(bytes / 1024, unit + 1)
+    : `${bytes}${units[unit]}`
+
 /** What a flag is when it is not given, as one would write it; `None` where that means "not set". */
 export const defaultText = Effect.fnUntraced(function* (flag: Flag.Flag<unknown>) {
   const [, value] = yield* flag.parse({ flags: {}, arguments: [] })
   if (Option.isOption(value)) return Option.none<string>()
+  if (Array.isArray(value) && value.length === 0) return Option.none()
+  if (typeof value === "number" && leafOf(flag).typeName === "BYTES") return Option.some(quantity(value))
   if (Duration.isDuration(value)) return Option.some(formatGoDuration(value))
   // The logger's levels are capitalised, the flag's are not.
   return Option.some(flag === flags.logLevel ? String(value).toLowerCase() : String(value))

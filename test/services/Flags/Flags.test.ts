@@ -237,6 +237,8 @@ describe("the command line", () => {
       assert.include(lineOf("install-timeout"), "(default 30m)")
       assert.include(lineOf("target-poll"), "(default 10s)")
       assert.include(lineOf("zap-log-level"), "(default info)")
+      assert.include(lineOf("min-free-space"), "(default 512Mi)")
+      assert.notInclude(lineOf("watch-namespaces"), "(default")
       assert.include(lineOf("max-concurrent-installs"), "(default 2)")
       assert.include(lineOf("health-address"), "(default :8081)")
       assert.notInclude(lineOf("npmrc"), "default")
