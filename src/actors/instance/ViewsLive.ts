@@ -178,13 +178,18 @@ const protectionWakeups = Effect.fnUntraced(function* (stores: Stores) {
   const everyInstance = Effect.map(stores.instances.list, (instances) =>
     instances.map((object): Wakeup => ({ key: keyOf(object), reason: "protection" })),
   )
-  return followed.map((store) =>
-    store.changes.pipe(
-      Stream.filter(changed),
-      Stream.mapEffect(() => Effect.andThen(protection.invalidate, everyInstance)),
-      Stream.flatMap(Stream.fromIterable),
+  const again = Effect.andThen(protection.invalidate, everyInstance)
+  const changes = followed.map((store) =>
+    Stream.mapEffect(Stream.filter(store.changes, changed), () => again),
+  )
+  // A server that had no policies has been upgraded: from now on they can be listed.
+  const available = Effect.forEach(followed, ({ synced }) => synced).pipe(
+    Effect.andThen(protection.state),
+    Effect.flatMap((state) =>
+      Option.exists(state, ({ installed }) => !installed) ? again : Effect.succeed([]),
     ),
   )
+  return [...changes, Stream.fromEffect(available)].map(Stream.flatMap(Stream.fromIterable))
 })
 
 export const ViewsLive = {

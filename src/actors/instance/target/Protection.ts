@@ -1,6 +1,6 @@
 // The admission policy that keeps service/vcluster from being deleted: deleting it would make the garbage
 // collector remove everything the vCluster synced. One policy and binding for all instances.
-import { Context, Effect, Layer, Option, Ref, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Ref, Schema } from "effect"
 import { LABEL_HOST_NAMESPACE } from "../../../schema/Names.ts"
 import {
   ValidatingAdmissionPolicy,
@@ -15,6 +15,12 @@ export interface ProtectionState {
   readonly installed: boolean
   readonly message: string
 }
+
+/**
+ * So long it is believed that a server has no admission policies: one that is being upgraded, or one of several behind an
+ * address, says so for a while.
+ */
+const unavailableFor = Duration.minutes(10)
 
 /** A CEL string literal. */
 const quoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`
@@ -89,7 +95,7 @@ export class Protection extends Context.Service<
     readonly state: Effect.Effect<Option.Option<ProtectionState>>
     /** Applies both objects. An API server without admission policies is no failure, it is a state. */
     readonly ensure: Effect.Effect<ProtectionState, KubeError>
-    /** The policy or its binding was changed or removed by somebody else. */
+    /** The policy or its binding was changed or removed by somebody else, or the server has begun to have policies. */
     readonly invalidate: Effect.Effect<void>
   }
 >()("platform-operator/Protection") {
@@ -97,7 +103,9 @@ export class Protection extends Context.Service<
     Protection,
     Effect.gen(function* () {
       const kubernetes = yield* Kubernetes
-      const known = yield* Ref.make(Option.none<ProtectionState>())
+      const known = yield* Ref.make(
+        Option.none<{ readonly state: ProtectionState; readonly since: number }>(),
+      )
       const apply = Effect.fn("Protection.ensure")(
         function* () {
           const user = yield* kubernetes.whoAmI
@@ -109,7 +117,16 @@ export class Protection extends Context.Service<
         Effect.provideService(Kubernetes, kubernetes),
       )
       return {
-        state: Ref.get(known),
+        state: Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          const believed = Option.filter(
+            yield* Ref.get(known),
+            // A clock may have been set back meanwhile.
+            ({ state, since }) =>
+              state.installed || Math.abs(now - since) < Duration.toMillis(unavailableFor),
+          )
+          return Option.map(believed, ({ state }) => state)
+        }),
         ensure: apply().pipe(
           Effect.catchIf(
             (error) => error.code === 404,
@@ -120,7 +137,9 @@ export class Protection extends Context.Service<
                   "this API server has no ValidatingAdmissionPolicy (Kubernetes 1.30 or later): service/vcluster is unprotected",
               }),
           ),
-          Effect.tap((state) => Ref.set(known, Option.some(state))),
+          Effect.tap((state) =>
+            Effect.flatMap(Clock.currentTimeMillis, (since) => Ref.set(known, Option.some({ state, since }))),
+          ),
         ),
         invalidate: Ref.set(known, Option.none()),
       }

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import {
   POLICY_NAME,
   Protection,
@@ -142,6 +143,26 @@ describe("the protection", () => {
       assert.match(state.message, /Kubernetes 1\.30 or later/)
       assert.deepStrictEqual(yield* protection.state, Option.some(state))
     }).pipe(Effect.provide(over(refused(404, "NotFound")).layer)),
+  )
+
+  it.effect("is looked at again, once what a server has said has stood for ten minutes", () =>
+    Effect.gen(function* () {
+      const protection = yield* Protection
+      yield* protection.ensure
+      yield* TestClock.adjust("9 minutes")
+      assert.isTrue(Option.isSome(yield* protection.state))
+      yield* TestClock.adjust("1 minute")
+      assert.isTrue(Option.isNone(yield* protection.state))
+    }).pipe(Effect.provide(over(refused(404, "NotFound")).layer)),
+  )
+
+  it.effect("that is installed is known for as long as nobody changes it", () =>
+    Effect.gen(function* () {
+      const protection = yield* Protection
+      yield* protection.ensure
+      yield* TestClock.adjust("30 days")
+      assert.isTrue(Option.exists(yield* protection.state, ({ installed }) => installed))
+    }).pipe(Effect.provide(over(Option.none()).layer)),
   )
 
   it.effect("fails, and stays unknown, when the server refuses it", () =>
