@@ -1,6 +1,7 @@
 // The edge of one operator process: every call it makes to the world outside of it, numbered. A call takes a moment on
 // its way there and on its way back; the process may die at any of them, before the call has its effect or after it.
-import { Effect } from "effect"
+import { Duration, Effect } from "effect"
+import type { FileErrorCode } from "../files/FileError.ts"
 import type { Lifetime } from "../simulation/Lifetime.ts"
 
 export interface EdgeCall {
@@ -17,9 +18,15 @@ export type Moment = "before" | "after"
 /** Decides whether the operator dies at a call. */
 export type CrashPlan = (call: EdgeCall) => Moment | undefined
 
+/** What goes wrong with a call of a disk or a start of a child: it fails with this code, or takes so long. */
+export type EdgeFault =
+  | { readonly _tag: "Fails"; readonly code: FileErrorCode }
+  | { readonly _tag: "Late"; readonly millis: number }
+
 export interface EdgeOptions {
   readonly life: Lifetime
   readonly plan?: CrashPlan
+  readonly fault?: (call: EdgeCall) => EdgeFault | undefined
   /** Ends the life, and whatever ends with it. */
   readonly kill: () => void
   /** Told of each call before it has its effect, and after that, when its answer is on its way. */
@@ -27,21 +34,26 @@ export interface EdgeOptions {
   readonly onAnswer?: (call: EdgeCall, failure?: unknown) => void
 }
 
-export interface CallOptions {
+export interface CallOptions<E = never> {
   readonly what: () => string
   readonly writes: boolean
   /** A system call is not given up half-way; a request is. */
   readonly interruptible: boolean
+  /** What the call fails with by this code; it cannot fail so when absent. */
+  readonly failure?: (code: FileErrorCode) => E
 }
 
 export interface Edge {
   /** Of a dead operator nothing goes out, and nothing comes back to it. */
-  readonly through: <A, E, R>(options: CallOptions, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  readonly through: <A, E, R>(
+    options: CallOptions<E>,
+    effect: Effect.Effect<A, E, R>,
+  ) => Effect.Effect<A, E, R>
 }
 
-export const makeEdge = ({ life, plan, kill, onCall, onAnswer }: EdgeOptions): Edge => {
+export const makeEdge = ({ life, plan, fault, kill, onCall, onAnswer }: EdgeOptions): Edge => {
   let made = 0
-  const observed = plan !== undefined || onCall !== undefined || onAnswer !== undefined
+  const observed = [plan, fault, onCall, onAnswer].some((each) => each !== undefined)
 
   const dies = Effect.suspend(() => {
     kill()
@@ -56,7 +68,16 @@ export const makeEdge = ({ life, plan, kill, onCall, onAnswer }: EdgeOptions): E
       : Effect.andThen(Effect.yieldNow, life.isAlive() ? Effect.void : Effect.never)
   }
 
-  const send = <A, E, R>(options: CallOptions, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  const disturbed = <A, E, R>(
+    { failure }: CallOptions<E>,
+    found: EdgeFault | undefined,
+    effect: Effect.Effect<A, E, R>,
+  ): Effect.Effect<A, E, R> => {
+    if (found?._tag === "Late") return Effect.delay(effect, Duration.millis(found.millis))
+    return found === undefined || failure === undefined ? effect : Effect.fail(failure(found.code))
+  }
+
+  const send = <A, E, R>(options: CallOptions<E>, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.suspend(() => {
       if (!life.isAlive()) return Effect.never
       if (!observed) return Effect.andThen(Effect.yieldNow, effect)
@@ -65,7 +86,8 @@ export const makeEdge = ({ life, plan, kill, onCall, onAnswer }: EdgeOptions): E
       onCall?.(call)
       const moment = plan?.(call)
       if (moment === "before") return dies
-      const sent = Effect.suspend(() => (life.isAlive() ? effect : Effect.never))
+      const meets = disturbed(options, fault?.(call), effect)
+      const sent = Effect.suspend(() => (life.isAlive() ? meets : Effect.never))
       return Effect.yieldNow.pipe(
         Effect.andThen(sent),
         Effect.tap(() => answer(call, moment)),

@@ -1,30 +1,51 @@
 // The services at the operator's edge, with every call going through it.
-import { Effect, FileSystem, Stream } from "effect"
+import { Effect, FileSystem, PlatformError, Stream } from "effect"
 import { type ChildProcess, ChildProcessSpawner } from "effect/process"
-import { Disk } from "../../../src/services/Disk/Disk.ts"
+import { Disk, DiskError } from "../../../src/services/Disk/Disk.ts"
 import type { Http, HttpRequest } from "../../../src/services/Kubernetes/Http.ts"
 import type { Kubernetes, KubernetesClient } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import { Processes } from "../../../src/services/Process/Processes.ts"
+import { FileError, type FileErrorCode } from "../files/FileError.ts"
+import { platformError } from "../files/FileSystemTwin.ts"
 import type { Edge } from "./Edge.ts"
 
 /** A call of a service by its name: the way most of them are described. */
 const system =
-  (edge: Edge, writes: boolean) =>
+  <E>(edge: Edge, writes: boolean, failure: (code: FileErrorCode, name: string, path: string) => E) =>
   (name: string) =>
-  <Args extends ReadonlyArray<unknown>, A, E, R>(call: (...args: Args) => Effect.Effect<A, E, R>) =>
-  (...args: Args): Effect.Effect<A, E, R> =>
-    edge.through(
+  <Args extends ReadonlyArray<unknown>, A, R>(call: (...args: Args) => Effect.Effect<A, E, R>) =>
+  (...args: Args): Effect.Effect<A, E, R> => {
+    const paths = args.filter((arg) => typeof arg === "string")
+    return edge.through(
       {
-        what: () => [name, ...args.filter((arg) => typeof arg === "string")].join(" "),
+        what: () => [name, ...paths].join(" "),
         writes,
         interruptible: false,
+        failure: (code) => failure(code, name, paths[0] ?? ""),
       },
       call(...args),
     )
+  }
+
+const diskFailure = (code: FileErrorCode, name: string, path: string) =>
+  new DiskError({ path, code, message: new FileError(code, name, path).message })
+
+const fileFailure = (code: FileErrorCode, name: string, path: string) =>
+  platformError(name.replace("fs.", ""), path)(new FileError(code, name.replace("fs.", ""), path))
+
+/** As libuv and Effect's Node layer say it of a child that cannot be started. */
+const spawnFailure = (command: string) => (code: FileErrorCode) =>
+  PlatformError.systemError({
+    _tag: "Unknown",
+    module: "ChildProcess",
+    method: "spawn",
+    pathOrDescriptor: command,
+    cause: new Error(`spawn ${command} ${code}`),
+  })
 
 export const edgeDisk = (edge: Edge, disk: Disk["Service"]): Disk["Service"] => {
-  const read = system(edge, false)
-  const write = system(edge, true)
+  const read = system(edge, false, diskFailure)
+  const write = system(edge, true, diskFailure)
   return Disk.of({
     lstat: read("lstat")(disk.lstat),
     realpath: read("realpath")(disk.realpath),
@@ -46,8 +67,8 @@ export const edgeDisk = (edge: Edge, disk: Disk["Service"]): Disk["Service"] => 
 }
 
 export const edgeFileSystem = (edge: Edge, fs: FileSystem.FileSystem): FileSystem.FileSystem => {
-  const read = system(edge, false)
-  const write = system(edge, true)
+  const read = system(edge, false, fileFailure)
+  const write = system(edge, true, fileFailure)
   const makeTempDirectory = write("fs.makeTempDirectory")(fs.makeTempDirectory)
   const makeTempFile = write("fs.makeTempFile")(fs.makeTempFile)
   const remove = write("fs.remove")(fs.remove)
@@ -114,7 +135,12 @@ export const edgeSpawner = (
 ): ChildProcessSpawner.ChildProcessSpawner["Service"] =>
   ChildProcessSpawner.make((command) =>
     edge.through(
-      { what: () => `spawn ${describeCommand(command)}`, writes: true, interruptible: false },
+      {
+        what: () => `spawn ${describeCommand(command)}`,
+        writes: true,
+        interruptible: false,
+        failure: spawnFailure(describeCommand(command)),
+      },
       Effect.map(spawner.spawn(command), (child) =>
         ChildProcessSpawner.makeHandle({
           ...child,

@@ -10,6 +10,7 @@ const words = {
   EACCES: "permission denied",
   EPERM: "operation not permitted",
   ENOSPC: "no space left on device",
+  EIO: "i/o error",
   EINVAL: "invalid argument",
   EXDEV: "cross-device link not permitted",
   EBUSY: "resource busy or locked",

@@ -19,7 +19,8 @@ const tags: Partial<Record<FileErrorCode, PlatformError.SystemErrorTag>> = {
   ELOOP: "BadResource",
 }
 
-const platformError =
+/** What a method of `FileSystem` makes of a system call that failed. */
+export const platformError =
   (method: string, path: string) =>
   (error: unknown): PlatformError.PlatformError => {
     if (!(error instanceof FileError)) throw error

@@ -14,12 +14,20 @@ export interface Meets {
   readonly user?: string
 }
 
-export type Code = 401 | 403 | 429 | 500 | 503
+export type Code = 401 | 403 | 404 | 409 | 410 | 422 | 429 | 500 | 503
 
 /** What meets a request on its way. */
 export type Trouble =
   | { readonly _tag: "Answer"; readonly code: Code; readonly retryAfter: number | undefined }
   | { readonly _tag: "Reset"; readonly when: "before" | "after" }
+  /** It never gets there, and nobody says so. */
+  | { readonly _tag: "Hang" }
+  /** It has its effect at once, and the answer comes so much later. */
+  | { readonly _tag: "Late"; readonly millis: number }
+  /** Somebody between sends it twice, and passes on the second answer. */
+  | { readonly _tag: "Twice" }
+  /** It has its effect, and the connection ends in the middle of the answer. */
+  | { readonly _tag: "Half" }
 
 export interface Passing {
   readonly method: string
@@ -40,6 +48,8 @@ export interface Faults {
   readonly delay: () => number
   /** The next `times` requests (default 1) are answered with this code, and have no effect. */
   readonly answer: (code: Code, options?: Meets & { times?: number; retryAfter?: number }) => void
+  /** This meets the next `times` requests (default 1). */
+  readonly next: (trouble: Trouble, options?: Meets & { times?: number }) => void
   /** The connection of the next `times` requests (default 1) breaks before or after the request had its effect. */
   readonly reset: (when: "before" | "after", options?: Meets & { times?: number }) => void
   /** Open watches say nothing more, not even bookmarks, and do not end. New ones are well. */
@@ -111,6 +121,9 @@ export const makeFaults = (store: Store, watches: Watches): Faults => {
     delay: () => delay,
     answer: (code, { times = 1, retryAfter, ...meets } = {}) => {
       plan(meets, { _tag: "Answer", code, retryAfter }, times)
+    },
+    next: (trouble, { times = 1, ...meets } = {}) => {
+      plan(meets, trouble, times)
     },
     reset: (when, { times = 1, ...meets } = {}) => {
       plan(meets, { _tag: "Reset", when }, times)

@@ -11,8 +11,8 @@ import {
 } from "../../../src/services/Kubernetes/Http.ts"
 import { describeRequest } from "../../../src/services/Kubernetes/Paths.ts"
 import { countRequest } from "../../../src/services/Kubernetes/RequestCounts.ts"
-import type { ApiAnswer, ApiRequest, ApiServer, OpenWatch, WatchLine } from "./ApiServer.ts"
-import type { Faults, Trouble } from "./Faults.ts"
+import type { ApiAnswer, ApiRequest, ApiServer, ApiStatus, OpenWatch, WatchLine } from "./ApiServer.ts"
+import type { Code, Faults, Trouble } from "./Faults.ts"
 import * as Status from "./Status.ts"
 
 export interface HttpOptions {
@@ -42,6 +42,10 @@ export const REFUSED = "connect ECONNREFUSED"
 export const RESET = "read ECONNRESET"
 const CLOSED = "other side closed"
 
+const BOOKMARK_LINE = JSON.stringify({ type: "BOOKMARK", object: { metadata: { resourceVersion: "1" } } })
+
+const half = (text: string): string => text.slice(0, Math.ceil(text.length / 2))
+
 const textOf = (body: unknown): string => (typeof body === "string" ? body : JSON.stringify(body))
 
 const isWatch = (request: HttpRequest): boolean =>
@@ -56,21 +60,35 @@ export const failureOf = (request: HttpRequest, answer: ApiAnswer): ApiFailure =
     retryAfter: Option.map(Option.fromUndefinedOr(answer.retryAfter), Duration.seconds),
   })
 
-/** What a server (or a proxy before it) answers that is in trouble. */
-export const planned = (trouble: Extract<Trouble, { _tag: "Answer" }>): ApiAnswer => {
-  const status = {
-    401: Status.unauthorized(),
-    403: Status.forbidden({}, "by a proxy"),
-    429: Status.tooManyRequests(trouble.retryAfter ?? 1),
-    500: Status.internalError("etcdserver: request timed out"),
-    503: Status.unavailable(),
-  }[trouble.code]
-  return {
-    status: trouble.code,
-    body: status.body,
-    ...(trouble.code === 429 && { retryAfter: trouble.retryAfter ?? 1 }),
+/** What a server (or a proxy before it) says that is in trouble. */
+export const statusOf = (code: Code, retryAfter = 1): ApiStatus => {
+  switch (code) {
+    case 401:
+      return Status.unauthorized()
+    case 403:
+      return Status.forbidden({}, "by a proxy")
+    case 404:
+      return Status.noSuchResource()
+    case 409:
+      return Status.modified({})
+    case 410:
+      return Status.expired("The provided continue parameter is too old")
+    case 422:
+      return Status.patchFailed()
+    case 429:
+      return Status.tooManyRequests(retryAfter)
+    case 500:
+      return Status.internalError("etcdserver: request timed out")
+    case 503:
+      return Status.unavailable()
   }
 }
+
+export const planned = (trouble: Extract<Trouble, { _tag: "Answer" }>): ApiAnswer => ({
+  status: trouble.code,
+  body: statusOf(trouble.code, trouble.retryAfter).body,
+  ...(trouble.code === 429 && { retryAfter: trouble.retryAfter ?? 1 }),
+})
 
 const encoder = new TextEncoder()
 
@@ -111,8 +129,20 @@ export const httpOf = (api: ApiServer, options: HttpOptions): Http => {
     if (trouble?._tag === "Reset" && trouble.when === "before") return yield* broken(request, RESET)
     if (trouble?._tag === "Answer") return planned(trouble)
     if (token !== faults.tokenEpoch()) return planned({ _tag: "Answer", code: 401, retryAfter: undefined })
+    if (trouble?._tag === "Hang") return yield* Effect.never
     const answer = api.handle(asApi(request))
-    return trouble === undefined ? answer : yield* broken(request, RESET)
+    switch (trouble?._tag) {
+      case "Reset":
+        return yield* broken(request, RESET)
+      case "Late":
+        return yield* Effect.as(Effect.sleep(Duration.millis(trouble.millis)), answer)
+      case "Twice":
+        return api.handle(asApi(request))
+      case "Half":
+        return { ...answer, body: half(textOf(answer.body)) }
+      default:
+        return answer
+    }
   })
 
   const openWatch = Effect.fnUntraced(function* (request: HttpRequest) {
@@ -120,6 +150,9 @@ export const httpOf = (api: ApiServer, options: HttpOptions): Http => {
     const trouble = faults.meet({ method: request.method, path: request.path, user })
     if (trouble?._tag === "Reset") return yield* broken(request, RESET)
     if (trouble?._tag === "Answer") return yield* failureOf(request, planned(trouble))
+    if (trouble?._tag === "Hang") return yield* Effect.never
+    if (trouble?._tag === "Late") yield* Effect.sleep(Duration.millis(trouble.millis))
+    if (trouble?._tag === "Half") return Stream.make(encoder.encode(half(BOOKMARK_LINE)))
     if (token !== faults.tokenEpoch())
       return yield* failureOf(request, planned({ _tag: "Answer", code: 401, retryAfter: undefined }))
     return yield* watchBytes(

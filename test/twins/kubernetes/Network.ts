@@ -238,9 +238,12 @@ export const makeNetwork: Effect.Effect<Network> = Effect.sync(() => {
     const trouble = faults.meet({ method: request.method, path: request.path, user: user ?? "" })
     if (trouble?._tag === "Answer") return planned(trouble)
     if (trouble?._tag === "Reset" && trouble.when === "before") throw notReached(RESET)
-    const answer = user === undefined ? UNAUTHORIZED : endpoint.api.handle({ user, ...request })
-    if (trouble !== undefined) throw notReached(RESET)
-    return answer
+    if (trouble?._tag === "Hang") throw notReached(SILENCE)
+    const ask = () => (user === undefined ? UNAUTHORIZED : endpoint.api.handle({ user, ...request }))
+    const answer = ask()
+    if (trouble?._tag === "Reset") throw notReached(RESET)
+    if (trouble?._tag === "Half") throw notReached("unexpected EOF")
+    return trouble?._tag === "Twice" ? ask() : answer
   }
 
   const open = (source: Source, login: Result.Result<Login, ApiFailure>, manager: string): ApiClient => {
