@@ -3,6 +3,7 @@
 import { Clock, type Duration, Effect, Option, Queue } from "effect"
 import { isSpanName } from "../Telemetry/TraceTable.ts"
 import { type Failure, pastSpan } from "../Telemetry/Tracing.ts"
+import type { UnmadeRelease } from "./Adoption.ts"
 import type { Outputs, RunnerEvent } from "./Protocol.ts"
 import type { OperationProgress } from "./Pulumi.ts"
 import type { Ended } from "./Runner.ts"
@@ -25,7 +26,7 @@ export interface Followed {
   /** What the engine has made, changed or removed, for people. */
   readonly changed: Array<string>
   /** Helm releases inside that the engine could not make. */
-  readonly unmade: Array<{ readonly namespace: string; readonly name: string }>
+  readonly unmade: Array<UnmadeRelease>
   /** Gets what the engine says, not redacted. */
   hear: (words: string) => Effect.Effect<void>
 }
@@ -103,7 +104,7 @@ export const follow = Effect.fn("Pulumi.follow")(function* (
       case "resource":
         if (heard.state === "started") followed.awaited.set(heard.urn, heard.operation)
         else followed.awaited.delete(heard.urn)
-        if (heard.release !== undefined) followed.unmade.push(heard.release)
+        if (heard.release !== undefined) followed.unmade.push({ urn: heard.urn, ...heard.release })
         if (followed.step === "up" && heard.state === "done")
           followed.changed.push(...Option.toArray(deedOf(heard.urn, heard.operation)))
         yield* onProgress({ step: followed.step, moved: true })

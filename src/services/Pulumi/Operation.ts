@@ -10,11 +10,12 @@ import { Namespace } from "../Kubernetes/Kinds.ts"
 import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
 import { logOutput } from "../Process/ToolOutput.ts"
 import { type InstancePaths, type OperationMarker, StateStore } from "../StateStore/StateStore.ts"
+import { adoptReleases, type UnmadeRelease, useOf } from "./Adoption.ts"
 import { mendBackend, pruneHistory, syncBackend } from "./Backend.ts"
 import { collectSpans } from "./EngineTraces.ts"
 import { engineEnvironment } from "./Environment.ts"
 import { exportState } from "./Exports.ts"
-import { awaitedNames, type Ending, type Followed, follow, makeFollowed } from "./Follow.ts"
+import { awaitedNames, type Followed, follow, makeFollowed } from "./Follow.ts"
 import { restoreReleases } from "./InnerReleases.ts"
 import { backendUrl, projectName, stackName, wrapperConfig } from "./Layout.ts"
 import { settle } from "./Locks.ts"
@@ -31,6 +32,7 @@ import {
   PulumiError,
 } from "./Pulumi.ts"
 import { kubeconfigSecrets, redaction } from "./Redact.ts"
+import { releasesInTheWay } from "./ReleasesInTheWay.ts"
 import { startRunner } from "./Runner.ts"
 import { type InnerRelease, readState, type StateSummary } from "./StateFile.ts"
 import { endRecovery, forgetSettings, isRecovering, restoreState } from "./StateRestore.ts"
@@ -169,12 +171,13 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     `The state file is damaged and no copy of it can be read; put back the folder ${paths.backend} from a backup of the state directory. Nothing was changed`,
   )
   const record = yield* store.readRecord(key).pipe(Effect.mapError(unwritable))
+  const installed =
+    request.state === undefined
+      ? Option.exists(record, (known) => known.installed !== undefined)
+      : request.state !== "lost"
   const putBack = yield* restoreState(paths, {
     clusterIdentifier: request.clusterIdentifier,
-    installed:
-      request.state === undefined
-        ? Option.exists(record, ({ installed }) => installed !== undefined)
-        : request.state === "expected",
+    installed,
     begun: settled.begun || request.state === "lost",
   }).pipe(Effect.mapError(damaged))
   if (Option.isSome(putBack)) yield* onProgress({ step: followed.step, notice: putBack.value })
@@ -182,6 +185,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   yield* exportState(paths).pipe(Effect.mapError(unwritable))
   const recovering = Option.isSome(putBack) || (yield* isRecovering(paths))
   const interrupted = settled.interrupted || recovering
+  const loss = recovering ? (installed ? "older" : "lost") : request.state === "older" ? "older" : "none"
   if (interrupted) yield* forgetSettings(paths).pipe(Effect.mapError(unwritable))
   const currentState = readState(paths).pipe(Effect.mapError(damaged))
   const restore = Effect.fn("Pulumi.releases")(
@@ -280,25 +284,32 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     Effect.withSpan("pulumi.engine"),
   )
 
-  /**
-   * A Helm release that the lost state knew, and what was put in its place does not: Helm refuses its name, for good.
-   * It makes way, and the engine makes it anew. Without a loss it may be somebody else's, and stays.
-   */
-  const makeWay = Effect.fnUntraced(function* (first: Ending) {
-    const tried = new Set<string>()
-    let ending = first
-    while (recovering && ending._tag === "Failed" && /cannot re-use a name/i.test(ending.words)) {
-      const inTheWay = followed.unmade.filter(({ namespace, name }) => !tried.has(`${namespace}/${name}`))
-      if (inTheWay.length === 0) break
-      for (const { namespace, name } of inTheWay) tried.add(`${namespace}/${name}`)
-      yield* restore(
-        inTheWay.map((release) => ({ ...release, recorded: false })),
-        "before engine",
-        true,
-      )
-      ending = yield* engine(yield* currentState, true)
-    }
-    return ending
+  const lookAtUse = Effect.fnUntraced(
+    function* (release: UnmadeRelease) {
+      const client = yield* kubernetes.connect(request.kubeconfig)
+      return yield* useOf(client, release)
+    },
+    Effect.scoped,
+    Effect.mapError((error) =>
+      failed(failureMessage({ step: followed.step, version, words: error.message, redact })),
+    ),
+  )
+  const clearWay = releasesInTheWay({
+    unmade: followed.unmade,
+    loss,
+    directory: paths.root,
+    lookAtUse,
+    restore: (releases) => restore(releases, "before engine", true),
+    adopt: (releases, names) =>
+      begin("adopt releases").pipe(
+        Effect.andThen(adoptReleases(paths, releases)),
+        Effect.mapError(
+          failedBy(`Helm release ${names} inside the instance cannot be taken over into the state`),
+        ),
+      ),
+    tell: (notice) => onProgress({ step: followed.step, notice }),
+    refuse: failed,
+    again: Effect.suspend(() => Effect.flatMap(currentState, (state) => engine(state, true))),
   })
 
   const whole = Effect.gen(function* () {
@@ -306,9 +317,13 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     const recover = interrupted || Option.exists(state, ({ pendingOperations }) => pendingOperations > 0)
     const restoring = request.refresh || recover
     // Before the engine, because it waits for pods that wait for what a release has lost.
-    if (restoring && Option.isSome(state)) yield* restore(state.value.releases, "before engine", recover)
+    // Of an older state, what was only begun may have been in use since.
+    const known = Option.map(state, ({ releases }) =>
+      releases.filter(({ recorded }) => recorded || loss !== "older"),
+    )
+    if (restoring && Option.isSome(known)) yield* restore(known.value, "before engine", recover)
     const ending = yield* engine(state, recover).pipe(
-      Effect.flatMap(makeWay),
+      Effect.flatMap(clearWay),
       // What was done is done, however the run ends.
       Effect.ensuring(
         Effect.suspend(() =>

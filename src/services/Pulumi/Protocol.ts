@@ -44,8 +44,15 @@ export const RunnerEvent = Schema.Union([
     state: Schema.Literals(["started", "done", "failed"]),
     urn: Schema.String,
     operation: Schema.String,
-    /** Of a Helm release that could not be made: its name in the target. */
-    release: Schema.optionalKey(Schema.Struct({ namespace: Schema.String, name: Schema.String })),
+    /** Of a Helm release that could not be made: its name in the target, and what it hangs on in the state. */
+    release: Schema.optionalKey(
+      Schema.Struct({
+        namespace: Schema.String,
+        name: Schema.String,
+        parent: Schema.optionalKey(Schema.String),
+        provider: Schema.optionalKey(Schema.String),
+      }),
+    ),
   }),
   Schema.Struct({
     type: Schema.Literal("diagnostic"),

@@ -31,10 +31,11 @@ export interface OperationRequest {
   /** UID of the target's kube-system namespace. */
   readonly clusterIdentifier: string
   /**
-   * `expected`: something is installed, and nothing begins without its state. `lost`: there may be none, and things in
-   * the target that it knew. Absent: the record says whether one is expected.
+   * `expected`: something is installed, and nothing begins without its state. `older`: the same, and the state is known
+   * to be older than what is installed. `lost`: there may be none, and things in the target that it knew. Absent: the
+   * record says whether one is expected.
    */
-  readonly state?: "expected" | "lost"
+  readonly state?: "expected" | "older" | "lost"
   /** Counted from the moment the engine has its slot. */
   readonly timeout: Duration.Duration
 }

@@ -124,5 +124,6 @@ export const checkState = Effect.fn("Install.checkState")(function* (
     refresh: given.refresh || now?.behind === true || now?.anew !== undefined,
   }
   if (now?.anew !== undefined || fresh) return { request, state: "lost" }
+  if (now?.behind === true) return { request, state: "older" }
   return { request, state: everInstalled(given.instance, record) ? "expected" : undefined }
 })

@@ -14,11 +14,18 @@ export interface Progress {
 /** Colour marks of the engine's messages, such as `<{%reset%}>`. */
 const plain = (message: string): string => message.replaceAll(/<\{%[^%]*%\}>/g, "").trim()
 
-/** Which Helm release it is, when it is one. */
+/** Which Helm release it is, when it is one, and what it hangs on. */
 const releaseOf = ({ type, new: wanted }: StepEventMetadata) => {
   const { name, namespace }: Readonly<Record<string, unknown>> = wanted?.inputs ?? {}
   return type === releaseType && typeof name === "string" && typeof namespace === "string"
-    ? { release: { name, namespace } }
+    ? {
+        release: {
+          name,
+          namespace,
+          ...(wanted?.parent === undefined ? {} : { parent: wanted.parent }),
+          ...(wanted?.provider === undefined ? {} : { provider: wanted.provider }),
+        },
+      }
     : {}
 }
 
