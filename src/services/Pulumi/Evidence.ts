@@ -3,6 +3,7 @@
 // same small pids; what proves something is the pod's UID, the incarnation of the operator, and the start
 // time of a process.
 import { Effect, Option, Schema } from "effect"
+import { type IsPodAlive, mayBeAtWork } from "../Kubernetes/PodLiveness.ts"
 import { Processes } from "../Process/Processes.ts"
 import { processStartTime, sessionProcesses } from "../Process/Session.ts"
 import type { OperationMarker } from "../StateStore/StateStore.ts"
@@ -17,12 +18,6 @@ export interface Identity {
   /** As the kernel says it: what the pulumi CLI writes into its locks. A long pod name is cut in it. */
   readonly hostname: string
 }
-
-/**
- * Whether a pod is there with a container that has not ended. With a UID, that pod and no later one of the
- * same name. Where nobody can tell (the API does not answer), the answer is true.
- */
-export type IsPodAlive = (podName: string, podUID: string | undefined) => Effect.Effect<boolean>
 
 /** What the pulumi CLI writes into a lock file (read in its source, 3.274.1). `pid` is the CLI's. */
 export const LockContent = Schema.Struct({
@@ -57,8 +52,9 @@ export const judgeMarker = Effect.fn("Evidence.judgeMarker")(function* (
   isPodAlive: IsPodAlive,
 ) {
   const { holder } = marker
-  if (holder.podUID !== identity.podUID) {
-    const alive = yield* isPodAlive(holder.podName, holder.podUID)
+  const { podName, podUID } = holder
+  if (podUID !== identity.podUID) {
+    const alive = yield* mayBeAtWork({ podName, podUID, since: marker.startedAt }, identity, isPodAlive)
     const name = `pod ${holder.podName} (${marker.kind} of ${marker.version}, since ${marker.startedAt})`
     return alive ? ({ _tag: "Alive", holder: name } satisfies Verdict) : dead
   }
@@ -110,9 +106,7 @@ export const judgeLock = Effect.fn("Evidence.judgeLock")(function* (
     Option.map(({ holder }) => holder),
     Option.filter(({ podName }) => podName.startsWith(lock.hostname)),
   )
-  const podAlive = yield* Option.match(pod, {
-    onNone: () => isPodAlive(lock.hostname, undefined),
-    onSome: ({ podName, podUID }) => isPodAlive(podName, podUID),
-  })
+  const { podName, podUID } = Option.getOrElse(pod, () => ({ podName: lock.hostname, podUID: undefined }))
+  const podAlive = yield* mayBeAtWork({ podName, podUID, since: lock.timestamp }, identity, isPodAlive)
   return podAlive ? alive : dead
 })

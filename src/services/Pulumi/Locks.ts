@@ -3,11 +3,12 @@
 // locks too (read in its source).
 import { Data, Effect, FileSystem, Option, Schema } from "effect"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
+import type { IsPodAlive } from "../Kubernetes/PodLiveness.ts"
 import { increment } from "../Metrics/Metrics.ts"
 import { Processes } from "../Process/Processes.ts"
 import { killSession } from "../Process/Session.ts"
 import { type OperationMarker, StateStore, type StateStoreError } from "../StateStore/StateStore.ts"
-import { type Identity, type IsPodAlive, judgeLock, judgeMarker, LockContent } from "./Evidence.ts"
+import { type Identity, judgeLock, judgeMarker, LockContent } from "./Evidence.ts"
 import { locksDirectory } from "./Layout.ts"
 
 /** A holder that may be alive. The message names it, and since when. */

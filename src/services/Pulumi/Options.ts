@@ -1,6 +1,7 @@
 // What the live layer has to be told: programs, folders, the registry, and who this operator is.
 import type { Duration } from "effect"
-import type { Identity, IsPodAlive } from "./Evidence.ts"
+import type { IsPodAlive } from "../Kubernetes/PodLiveness.ts"
+import type { Identity } from "./Evidence.ts"
 
 export interface PulumiOptions {
   /** Node 24, absolute. Runs the runner and npm's script. */

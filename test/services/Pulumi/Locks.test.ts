@@ -46,9 +46,13 @@ const scene = Effect.gen(function* () {
         .writeFileString(`${locks}/${name}.json`, content)
         .pipe(Effect.andThen(fs.writeFileString(`${locks}/${name}.json.attrs`, ""))),
     left: fs.readDirectory(locks),
-    settle: (alive: ReadonlyArray<string> = []) =>
-      settle(key, us, (podName, podUID) =>
-        Effect.succeed(alive.includes(podName) || (podUID !== undefined && alive.includes(podUID))),
+    /** `alive`: names and UIDs of pods; `startedAt`: when their containers have started, RFC 3339. */
+    settle: (alive: ReadonlyArray<string> = [], startedAt = "2025-01-01T00:00:00Z") =>
+      settle(key, us, (podName, podUID, since = "") =>
+        Effect.succeed(
+          (alive.includes(podName) || (podUID !== undefined && alive.includes(podUID))) &&
+            !(Date.parse(startedAt) > Date.parse(since)),
+        ),
       ).pipe(Effect.provideContext(context)),
     marker: (holder: Partial<OperationMarker["holder"]>) =>
       store.writeOperation(key, {
@@ -76,7 +80,7 @@ const runner = Effect.gen(function* () {
   return { pid: child.pid, startTime }
 })
 
-layer(machine, { excludeTestServices: true })("what an earlier operation left", (it) => {
+layer(machine, { excludeTestServices: true })("F11 what an earlier operation left", (it) => {
   it.effect(
     "nothing: nothing is settled",
     () =>
@@ -109,6 +113,26 @@ layer(machine, { excludeTestServices: true })("what an earlier operation left", 
         yield* marker({})
         const { interrupted, begun } = yield* settle(["operator-of-another-uid"])
         assert.deepStrictEqual({ interrupted, begun }, { interrupted: true, begun: false })
+      }),
+    600_000,
+  )
+
+  it.effect(
+    "a marker and a lock of a pod that lives, whose container was started again since: nobody waits for them",
+    () =>
+      Effect.gen(function* () {
+        const { settle, marker, lock, left } = yield* scene
+        const again = "2026-11-29T10:00:02Z"
+        yield* marker({ podName: "operator-1" })
+        yield* lock("a", { hostname: "operator-1", timestamp: "2026-11-29T10:00:01.720664836Z" })
+        yield* lock("b", { hostname: "operator-1", timestamp: "2026-11-29T10:00:03.720664836Z" })
+        const error = yield* Effect.flip(settle(["uid-1"], again))
+        assert.include(error.message, "since 2026-11-29T10:00:03.720664836Z")
+        assert.strictEqual((yield* left).length, 4)
+        const { interrupted, notices } = yield* settle(["uid-1"], "2026-11-29T10:00:04Z")
+        assert.isTrue(interrupted)
+        assert.lengthOf(notices, 2)
+        assert.deepStrictEqual(yield* left, [])
       }),
     600_000,
   )

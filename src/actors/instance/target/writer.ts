@@ -8,7 +8,7 @@ import { formatTime, parseTime } from "../../../schema/Time.ts"
 import { recordName, releaseRevisions } from "../../../services/Helm/ReleaseRecord.ts"
 import { Namespace, Secret } from "../../../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
-import { podIsAlive } from "../../../services/Kubernetes/PodLiveness.ts"
+import { mayBeAtWork, podIsAlive } from "../../../services/Kubernetes/PodLiveness.ts"
 import { Settings } from "../Settings.ts"
 import { RELEASE_SELECTOR, releaseRef } from "./observeTarget.ts"
 
@@ -96,8 +96,8 @@ export const findWriter = Effect.fn("Target.findWriter")(function* (
   ).pipe(Option.filter(({ after }) => after === undefined || revision <= after + 1))
   if (Option.isSome(mark)) {
     const { pod, uid, since } = mark.value
-    // In our own pod: an earlier process, or a run of ours that has ended, for nothing of ours runs while this is asked.
-    const alive = uid !== own.podUID && (yield* (yield* podIsAlive(operatorNamespace))(pod, uid, since))
+    const isPodAlive = yield* podIsAlive(operatorNamespace)
+    const alive = yield* mayBeAtWork({ podName: pod, podUID: uid, since }, own, isPodAlive)
     const writer = alive ? Option.some({ who: `operator pod ${pod}`, since }) : Option.none()
     return { writer, recordUID }
   }
