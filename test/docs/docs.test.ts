@@ -100,6 +100,36 @@ describe("what a user meets is explained:", () => {
     }
   })
 
+  it("each step at which an install can fail", () => {
+    const sources = ["src/services/Pulumi", "src/actors/instance"].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).flatMap((path) =>
+        path.endsWith(".ts") && !path.startsWith("trace") ? [read(join(folder, path))] : [],
+      ),
+    )
+    const steps = new Set(
+      sources.flatMap((text) =>
+        [...text.matchAll(/(?:\bbegin\(|\binstallFailed\(|\bstep: )"([a-z][a-z ]+)"/g)].map(
+          ([, step = ""]) => step,
+        ),
+      ),
+    )
+    expect(steps.size).toBeGreaterThan(15)
+    const section = sections.get("InstallFailed") ?? ""
+    expect([...steps].filter((step) => !section.includes(`\`${step}\``))).toEqual([])
+  })
+
+  it("each step at which a target can fail", () => {
+    const folder = "src/actors/instance/target"
+    const steps = readdirSync(join(root, folder)).flatMap((path) =>
+      [...read(join(folder, path)).matchAll(/\b(?:failing|targetError)\([`"]([a-z ]+[a-z])/g)].map(
+        ([, step = ""]) => step,
+      ),
+    )
+    expect(steps.length).toBeGreaterThan(8)
+    const section = sections.get("TargetError") ?? ""
+    expect(steps.filter((step) => !section.includes(`\`${step}`))).toEqual([])
+  })
+
   it("and no reason that there is not", () => {
     expect([...sections.keys()].filter((reason) => !all.has(reason))).toEqual([])
   })
