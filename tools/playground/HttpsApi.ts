@@ -2,8 +2,9 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer } from "node:https"
-import { parse as parseYaml } from "yaml"
+import { parse as parseYaml, YAMLParseError } from "yaml"
 import type { ApiAnswer, ApiRequest, ApiServer, Method } from "../../test/twins/kubernetes/ApiServer.ts"
+import { ProtobufError, readProtobuf } from "../../test/twins/kubernetes/Protobuf.ts"
 import {
   badRequest,
   forbidden,
@@ -57,7 +58,7 @@ const identityOf = (
   return groups.length === 0 ? { user } : { user, groups: [...groups, "system:authenticated"] }
 }
 
-const read = (request: IncomingMessage): Promise<string> =>
+const read = (request: IncomingMessage): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Array<Buffer> = []
     let length = 0
@@ -69,22 +70,24 @@ const read = (request: IncomingMessage): Promise<string> =>
     request.on("end", () =>
       length > LARGEST_BODY
         ? reject(badRequest(`the body of the request is larger than ${LARGEST_BODY} bytes`))
-        : resolve(Buffer.concat(chunks).toString("utf8")),
+        : resolve(Buffer.concat(chunks)),
     )
   })
 
 /** The body as JSON. Throws an `ApiStatus`. */
-const parseBody = (text: string, contentType: string): unknown => {
-  if (text === "") return undefined
-  if (contentType.includes("protobuf") || contentType.includes("cbor"))
-    throw unsupportedMediaType(`the playground takes JSON and YAML, not ${contentType}`)
+const parseBody = (body: Buffer, contentType: string): unknown => {
+  if (body.length === 0) return undefined
+  if (contentType.includes("cbor"))
+    throw unsupportedMediaType(`the playground takes JSON, YAML and protobuf, not ${contentType}`)
   try {
+    if (contentType.includes("protobuf")) return readProtobuf(body)
+    const text = body.toString("utf8")
     // YAML has all of JSON in it, and takes longer.
     return contentType.includes("yaml") && !/^\s*[{[]/.test(text) ? parseYaml(text) : JSON.parse(text)
   } catch (error) {
-    throw badRequest(
-      `the body of the request cannot be read: ${error instanceof Error ? error.message : error}`,
-    )
+    const isBodysFault =
+      error instanceof SyntaxError || error instanceof YAMLParseError || error instanceof ProtobufError
+    throw isBodysFault ? badRequest(`the body of the request cannot be read: ${error.message}`) : error
   }
 }
 

@@ -1,4 +1,6 @@
 // What the playground is told on its command line.
+import path from "node:path"
+import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { Refusal } from "./Refusal.ts"
 
@@ -7,23 +9,28 @@ export interface Options {
   readonly port: number
   /** Seconds of the simulated world for one second here. */
   readonly speed: number
+  /** Where its kubeconfig goes. */
+  readonly folder: string
   readonly help: boolean
 }
 
 export const DEFAULT_PORT = 16_443
+const DEFAULT_FOLDER = fileURLToPath(new URL("../../.playground", import.meta.url))
 const FASTEST = 3600
 
-export const USAGE = `Usage: tools/playground/run [--port PORT] [--speed N]
+export const USAGE = `Usage: tools/playground/run [--port PORT] [--speed N] [--folder DIR]
 
 A simulated cluster with the real operator in it, for kubectl on this machine.
 
   --port PORT   the port of 127.0.0.1 that its API listens on (default ${DEFAULT_PORT}; 0: any that is free)
   --speed N     so many simulated seconds pass in a second: 60 lets an hour pass in a minute
                 (default 1; more than 0, at most ${FASTEST})
+  --folder DIR  where kubeconfig, token, certificate and log go (default .playground in the checkout);
+                a second playground needs another one, and another port
   --help        this text
 
 The same through make: make run PORT=0 SPEED=60
-Ctrl-C ends it and removes the folder .playground with its kubeconfig, token, certificate and log.
+Ctrl-C ends it and removes its kubeconfig, token, certificate and log.
 `
 
 const number = (flag: string, text: string, isGood: (value: number) => boolean, wanted: string): number => {
@@ -40,6 +47,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options => {
       options: {
         port: { type: "string", default: String(DEFAULT_PORT) },
         speed: { type: "string", default: "1" },
+        folder: { type: "string", default: DEFAULT_FOLDER },
         help: { type: "boolean", default: false },
       },
     })
@@ -56,6 +64,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options => {
         (speed) => speed > 0 && speed <= FASTEST,
         `a speed: a number above 0 and at most ${FASTEST}, such as 60`,
       ),
+      folder: path.resolve(values.folder),
       help: values.help,
     }
   } catch (error) {

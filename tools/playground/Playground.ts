@@ -7,6 +7,7 @@ import { PlatformInstance, Pod } from "../../src/services/Kubernetes/Kinds.ts"
 import type { ApiServer, Change } from "../../test/twins/kubernetes/ApiServer.ts"
 import { ApiStatus } from "../../test/twins/kubernetes/ApiServer.ts"
 import { type Live, runLive, type Timers } from "../../test/twins/simulation/Live.ts"
+import { Simulation } from "../../test/twins/simulation/Simulation.ts"
 import { makeWorld } from "../../test/twins/world/World.ts"
 import { Refusal } from "./Refusal.ts"
 
@@ -15,8 +16,8 @@ export interface PlaygroundOptions {
   readonly seed: number
   /** The wall clock at the beginning. */
   readonly start: Date
-  /** A line of the operator's log. */
-  readonly log: (line: string) => void
+  /** A line of the operator's log, and when in the simulated world it was written. */
+  readonly log: (time: Date, line: string) => void
   /** Told when it cannot go on. */
   readonly onEnd: (error: Error) => void
   /** Default: the machine's. */
@@ -64,7 +65,11 @@ export const startPlayground = (options: PlaygroundOptions): Promise<Playground>
     let live: Live | undefined
     let started = false
     const world = Effect.gen(function* () {
-      const { host, startOperator } = yield* makeWorld({ traced: false, log: options.log })
+      const { now } = yield* Simulation
+      const { host, startOperator } = yield* makeWorld({
+        traced: false,
+        log: (line) => options.log(new Date(now()), line),
+      })
       const operator = yield* startOperator({ leaderElect: true })
       const user = host.as("admin", "kubectl")
       const running = live

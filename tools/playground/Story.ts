@@ -72,9 +72,10 @@ The instance is Ready. This terminal goes on telling what becomes of it; in anot
   kubectl get all -n ${hostNamespace}   # what was made for it
 
 Break something, and see it repaired:
-  kubectl -n ${hostNamespace} delete service vcluster
+  kubectl -n ${hostNamespace} delete statefulset vcluster
   kubectl -n team-a delete secret one-kubeconfig
-Upgrade it (from 6.0.22 back to 6.0.21 goes, too; 6.0.90 fails, which is told in its status):
+  kubectl -n ${hostNamespace} delete service vcluster   # is denied: everything hangs on it
+Put another version in (there are 6.0.21 and 6.0.22; 6.0.90 fails, which its status tells):
   kubectl -n team-a patch pi one --type merge -p '{"spec":{"version":"6.0.21"}}'
 Delete it, with all that was made for it:
   kubectl -n team-a delete pi one

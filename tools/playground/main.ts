@@ -1,7 +1,6 @@
 // The playground from its start to Ctrl-C. `run` is its entry; `start.mjs` looks at the version of Node first.
 import { randomBytes } from "node:crypto"
 import { appendFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
 import { makeCredentials } from "./Certificate.ts"
 import { type Folder, takeFolder } from "./Folder.ts"
 import { type Handler, handlerOf, type Listening, listen } from "./HttpsApi.ts"
@@ -13,8 +12,6 @@ import { makeStory, nextSteps } from "./Story.ts"
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const complain = (line: string) => process.stderr.write(`playground: ${line}\n`)
-
-const place = fileURLToPath(new URL("../../.playground", import.meta.url))
 
 /** What has been begun, last first: each is ended whatever becomes of the others. */
 const begun: Array<() => void | Promise<void>> = []
@@ -76,7 +73,7 @@ const follow = (playground: Playground, folder: Folder, { port }: Listening, { s
 }
 
 const run = async (options: Options) => {
-  const folder = takeFolder(place)
+  const folder = takeFolder(options.folder)
   begun.push(folder.remove)
   endOnSignals()
   const credentials = makeCredentials(Date.now())
@@ -93,7 +90,7 @@ const run = async (options: Options) => {
     speed: options.speed,
     seed: 1,
     start: new Date(),
-    log: (line) => appendFileSync(log, `${line}\n`),
+    log: (time, line) => appendFileSync(log, `${time.toISOString()} ${line}\n`),
     onEnd: (error) => void fail(error),
   })
   begun.push(playground.stop)
