@@ -60,6 +60,21 @@ describe("a page", () => {
     )
   })
 
+  it("names only files that are there", () => {
+    const areas = ["src", "test", "tools", "charts", "crd", "docs", "examples", "headlamp-plugin"]
+    const inPages = pages.filter((page) => !page.startsWith("headlamp-plugin/"))
+    const named = inPages.flatMap((page) =>
+      [...prose(page).matchAll(/`([\w./-]+)`/g)].flatMap(([, path = ""]) =>
+        areas.includes(path.split("/")[0] ?? "") && path.includes("/") ? [[page, path] as const] : [],
+      ),
+    )
+    expect(named.length).toBeGreaterThan(50)
+    const places = (page: string, path: string) => [path, join(dirname(page), path)]
+    expect(
+      named.filter(([page, path]) => !places(page, path).some((place) => existsSync(join(root, place)))),
+    ).toEqual([])
+  })
+
   it("is read from the front page on", () => {
     const linked = new Set(
       pages.flatMap((page) => linksOf(page).map((link) => relative(root, join(root, dirname(page), link)))),
