@@ -67,6 +67,31 @@ describe("F03: an operator that is stopped in a helm install", () => {
   )
 })
 
+describe("an operator that stands by", () => {
+  it("only looks: it writes nothing, runs nothing and asks no instance, while the other one installs", () =>
+    simulate(
+      Effect.gen(function* () {
+        const world = yield* makeWorld()
+        yield* world.startOperator({ leaderElect: true })
+        yield* leads(world)
+        const calls: Array<string> = []
+        yield* world.startOperator({ leaderElect: true, onCall: ({ what }) => calls.push(what) })
+        yield* Effect.sleep("1 minute")
+        // It has looked at its own folder and chart once, at its start.
+        calls.length = 0
+        world.apply()
+        yield* ready(world)
+        yield* Effect.sleep("5 minutes")
+        assert.isAbove(calls.length, 60)
+        assert.deepStrictEqual(
+          calls.filter((what) => !/^GET \/apis?\//.test(what)),
+          [],
+        )
+      }),
+      { seed: 1 },
+    ))
+})
+
 describe("an operator beside another one", () => {
   const deaths: ReadonlyArray<Death> = ["container", "process", "pod", "power"]
   it.each(deaths)("has the instance Ready though the one that works dies in an up: %s", (death) =>

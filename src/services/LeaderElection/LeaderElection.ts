@@ -5,7 +5,19 @@
 //
 // The renew deadline counts from the moment the last successful request was begun, on the monotonic clock. A minute
 // without the API costs nothing.
-import { Clock, Data, DateTime, Duration, Effect, Fiber, Option, Queue, type Scope, Stream } from "effect"
+import {
+  Clock,
+  Data,
+  DateTime,
+  Duration,
+  Effect,
+  Exit,
+  Fiber,
+  Option,
+  Queue,
+  type Scope,
+  Stream,
+} from "effect"
 import { Lease } from "../Kubernetes/Kinds.ts"
 import { KubeError, type KubeObject, Kubernetes } from "../Kubernetes/Kubernetes.ts"
 import { set } from "../Metrics/Metrics.ts"
@@ -62,6 +74,9 @@ interface Held extends Seen {
   readonly provenAt: bigint
 }
 
+const lostRace = (error: KubeError): boolean =>
+  error.reason === "Conflict" || error.reason === "AlreadyExists"
+
 const makeRequests = (kubernetes: Kubernetes["Service"], options: LeaseOptions) => {
   const { namespace, name, identity } = options
   const { duration, attempt } = timing(options)
@@ -97,21 +112,32 @@ const makeRequests = (kubernetes: Kubernetes["Service"], options: LeaseOptions) 
         })
     return { ...seenIn(written), provenAt } satisfies Held
   })
-  /** Lets the next one take it at once. */
-  const release = (held: Held) =>
+  const letGo = (resourceVersion: string) =>
     kubernetes.patch(Lease, ref, {
       type: "merge",
-      patch: {
-        metadata: { resourceVersion: held.version },
-        spec: { holderIdentity: "", leaseDurationSeconds: 1 },
-      },
+      patch: { metadata: { resourceVersion }, spec: { holderIdentity: "", leaseDurationSeconds: 1 } },
     })
-  return { ref, bounded, read, hold, release }
+  /** Lets the next one take what is this process's, by a write whose answer it has not waited for. */
+  const releaseUnanswered = Effect.gen(function* () {
+    const seen = yield* read
+    if (Option.isSome(seen) && seen.value.state.holder === identity) yield* letGo(seen.value.version)
+  })
+  /** Lets the next one take it at once. A renewal that was cut off may have had its effect. */
+  const release = (held: Held) =>
+    letGo(held.version).pipe(
+      Effect.asVoid,
+      Effect.catchIf(lostRace, () => releaseUnanswered),
+    )
+  return { ref, bounded, read, hold, release, releaseUnanswered }
 }
 type Requests = ReturnType<typeof makeRequests>
 
-const lostRace = (error: KubeError): boolean =>
-  error.reason === "Conflict" || error.reason === "AlreadyExists"
+/** As the last thing this process does: it waits for no answer for long. */
+const giveBack = (requests: Requests, release: Effect.Effect<void, KubeError>): Effect.Effect<void> =>
+  release.pipe(
+    requests.bounded,
+    Effect.catchTag("KubeError", (error) => Effect.logWarning("lease not released", error)),
+  )
 
 /** Waits until it is this process's. Tries at every retry, and at once when the watch shows it released. */
 const acquire = Effect.fnUntraced(function* (
@@ -133,15 +159,24 @@ const acquire = Effect.fnUntraced(function* (
     )
   let sighting: Sighting | undefined
   let told: string | undefined
+  let unanswered = false
+  const take = (seen: Option.Option<Seen>) =>
+    Effect.suspend(() => {
+      unanswered = true
+      return requests.hold(seen)
+    })
+  yield* Effect.addFinalizer((exit) =>
+    Exit.isFailure(exit) && unanswered ? giveBack(requests, requests.releaseUnanswered) : Effect.void,
+  )
   const attempt = Effect.gen(function* () {
     const seen = yield* requests.read
-    if (Option.isNone(seen)) return Option.some(yield* requests.hold(seen))
+    if (Option.isNone(seen)) return Option.some(yield* take(seen))
     const now = yield* Clock.monotonicTimeNanos
     const { state } = seen.value
     const { holder } = state
     sighting = look(sighting, state, now)
     if (isFree(state, sighting, options.identity, now) || (yield* options.isDead(holder)))
-      return Option.some(yield* requests.hold(seen))
+      return Option.some(yield* take(seen))
     if (told !== holder) {
       told = holder
       yield* Effect.logInfo("another operator leads, waiting").pipe(Effect.annotateLogs({ holder }))
@@ -233,11 +268,7 @@ export const lead = <A, E, R>(options: LeaseOptions, work: Effect.Effect<A, E, R
         yield* Fiber.interrupt(watching)
         const held = renewing.pollUnsafe() === undefined
         yield* Fiber.interrupt(renewing)
-        if (held)
-          yield* requests.release(current.held).pipe(
-            requests.bounded,
-            Effect.catchTag("KubeError", (error) => Effect.logWarning("lease not released", error)),
-          )
+        if (held) yield* giveBack(requests, requests.release(current.held))
         return yield* outcome
       }),
     ),

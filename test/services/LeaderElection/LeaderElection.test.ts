@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Duration, Effect, Exit, Fiber, References } from "effect"
+import { Clock, Deferred, Duration, Effect, Exit, Fiber, References } from "effect"
 import { Lease, Namespace } from "../../../src/services/Kubernetes/Kinds.ts"
 import { type LeaseOptions, lead } from "../../../src/services/LeaderElection/LeaderElection.ts"
 import { leaseState } from "../../../src/services/LeaderElection/Lease.ts"
@@ -35,13 +35,20 @@ const makeElection = Effect.gen(function* () {
       ends = "0 seconds",
       rate = 1,
       isDead = () => Effect.succeed(false),
+      answersAfter = "0 seconds",
     }: {
       readonly ends?: Duration.Input
       readonly rate?: number
       readonly isDead?: LeaseOptions["isDead"]
+      /** So long after it has had its effect a request is answered. */
+      readonly answersAfter?: Duration.Input
     } = {},
   ) {
-    const services = yield* kubernetesOver(httpOf(api, { user: identity }))
+    const http = httpOf(api, { user: identity })
+    const services = yield* kubernetesOver({
+      ...http,
+      json: (request) => Effect.tap(http.json(request), () => Effect.sleep(answersAfter)),
+    })
     const candidate: Candidate = {
       fiber: undefined as never,
       working: false,
@@ -123,6 +130,31 @@ describe("leader election", () => {
       }),
       { seed },
     ),
+  )
+
+  it.each(["a renewal", "the write that takes it"])(
+    "gives the lease back though it is stopped in %s that has had its effect",
+    (write) =>
+      simulate(
+        Effect.gen(function* () {
+          const { api, start, most, holder } = yield* makeElection
+          const written = yield* Deferred.make<void>()
+          let writes = 0
+          api.subscribe(({ kind }) => {
+            if (kind.plural !== Lease.plural) return
+            writes += 1
+            if (writes === (write === "a renewal" ? 3 : 1)) Deferred.doneUnsafe(written, Effect.void)
+          })
+          const first = yield* start("a", { answersAfter: "1 second" })
+          yield* Deferred.await(written)
+          yield* Fiber.interrupt(first.fiber)
+          assert.strictEqual(holder(), "")
+          const second = yield* start("b")
+          yield* until(() => second.working, "5 seconds", "the next leader")
+          assert.strictEqual(most(), 1)
+        }),
+        { seed: 1 },
+      ),
   )
 
   it("does not lose its lease in a minute without the API", () =>
