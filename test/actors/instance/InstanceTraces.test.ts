@@ -1,6 +1,7 @@
 // What becomes of an instance, as traces.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
+import { formatChange, parseChange } from "../../../src/actors/instance/trace/annotation.ts"
 import { ANNOTATION_TRACE } from "../../../src/schema/Names.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { rowOf } from "../../../src/services/Telemetry/TraceTable.ts"
@@ -188,6 +189,54 @@ describe("after an install", () => {
       assert.isEmpty(spans.orphans())
     }),
   )
+})
+
+describe("an instance made from a copy of one", () => {
+  it.effect("is a change of its own, not a part of the other's", () =>
+    Effect.gen(function* () {
+      const { world, spans } = yield* start()
+      world.apply()
+      yield* pass(120)
+      const copied = annotation(world)
+      const [first = assert.fail()] = spans.roots()
+      assert.include(copied, `00-${first.traceId}-${first.spanId}-01 1 `)
+      const { spec } = world.cluster.instance(key) ?? assert.fail()
+      world.remove()
+      yield* pass(200)
+      assert.isUndefined(world.cluster.instance(key))
+      spans.all.length = 0
+      world.cluster.apply(Kinds.PlatformInstance, {
+        apiVersion: "platform.di-framework.dev/v1alpha1",
+        kind: "PlatformInstance",
+        metadata: { ...key, annotations: { [ANNOTATION_TRACE]: copied } },
+        spec,
+      })
+      yield* pass(200)
+      assert.strictEqual(phase(world), "Ready")
+      const [root = assert.fail(), ...others] = spans.roots()
+      assert.isEmpty(others)
+      assert.notStrictEqual(root.traceId, first.traceId)
+      assert.deepStrictEqual(root.links, [])
+      assert.include(annotation(world), root.traceId)
+    }),
+  )
+})
+
+describe("the annotation", () => {
+  const change = {
+    parent: { traceId: "a".repeat(32), spanId: "b".repeat(16), sampled: true },
+    generation: 2,
+    since: 0,
+  }
+
+  it("is believed on the instance it was written on, and so is that of an earlier release, without a UID", () => {
+    const text = formatChange(change, "uid-1")
+    assert.deepStrictEqual(parseChange(text, "uid-1"), Option.some(change))
+    assert.deepStrictEqual(parseChange(text.replace(" uid-1", ""), "uid-1"), Option.some(change))
+    assert.deepStrictEqual(parseChange(text, "uid-2"), Option.none())
+    for (const odd of [undefined, "", "x 1 y", text.replace(" 2 ", " -2 "), text.replace("1970", "then")])
+      assert.deepStrictEqual(parseChange(odd, "uid-1"), Option.none(), odd)
+  })
 })
 
 describe("without tracing", () => {

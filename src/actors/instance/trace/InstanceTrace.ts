@@ -140,7 +140,7 @@ const traced = (tracing: TracingService): InstanceTrace => {
     }
     subject = object.metadata
     unsaved = undefined
-    const found = parseChange(annotations?.[ANNOTATION_TRACE])
+    const found = parseChange(annotations?.[ANNOTATION_TRACE], uid)
     const before = Option.map(found, ({ parent }) => parent)
     const known = Option.filter(found, (change) => change.generation === generation)
     const settled = first && isSettled(statusOf(object), generation)
@@ -155,7 +155,7 @@ const traced = (tracing: TracingService): InstanceTrace => {
     open = begin("Instance.change", now, Option.toArray(before))
     const { parent } = open.trace
     followed = { uid, generation, change: Option.some(parent) }
-    if (parent.sampled) unsaved = formatChange({ parent, generation, since: now })
+    if (parent.sampled) unsaved = formatChange({ parent, generation, since: now }, uid)
   }
 
   const annotations = (): Readonly<Record<string, string>> =>
