@@ -1,5 +1,5 @@
 // Logs: JSON lines with the ids of the span they were written in, or lines for a person where one looks on.
-import { Layer, Logger, type LogLevel, References } from "effect"
+import { Formatter, Layer, Logger, type LogLevel, References } from "effect"
 
 /** A constant text, and what varies beside it; whatever else was handed over with it is the error. */
 const messageAndError = (message: unknown): { readonly message: unknown; readonly error?: string } => {
@@ -8,16 +8,16 @@ const messageAndError = (message: unknown): { readonly message: unknown; readonl
   if (rest.length === 0) return { message: text }
   return {
     message: text,
-    error: rest.map((each) => (typeof each === "string" ? each : JSON.stringify(each))).join(" "),
+    error: rest.map((each) => (typeof each === "string" ? each : Formatter.formatJson(each))).join(" "),
   }
 }
 
-/** One line of JSON. */
+/** One line of JSON, whatever it is made of: one that cannot be written would be a defect of whoever logs. */
 export const jsonLogger = Logger.make<unknown, string>((options) => {
   const { span } = options.fiber.cache
   const { message: said, annotations, ...line } = Logger.formatStructured.log(options)
   const { message, error } = messageAndError(said)
-  return JSON.stringify({
+  return Formatter.formatJson({
     ...line,
     message,
     annotations: error === undefined ? annotations : { ...annotations, error },

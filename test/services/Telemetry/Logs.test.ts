@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { TestConsole } from "effect/testing"
 import { logOutput } from "../../../src/services/Process/ToolOutput.ts"
 import { logLayer } from "../../../src/services/Telemetry/Telemetry.ts"
@@ -22,6 +22,22 @@ describe("a line of the log", () => {
         message: "lease not renewed",
         annotations: { instance: "team-a/one", generation: 3, pass: 7, error: "no route to host" },
       })
+    }),
+  )
+
+  it.effect("is written whatever it is made of", () =>
+    Effect.gen(function* () {
+      const circle: Record<string, unknown> = { name: "circle" }
+      circle.self = circle
+      yield* Effect.logWarning("odd", circle).pipe(
+        Effect.annotateLogs({ count: 12n, circle, secret: Redacted.make("planted") }),
+        Effect.provide(logLayer("Info", collector)),
+      )
+      const [line = ""] = yield* lines
+      assert.deepInclude(JSON.parse(line), { message: "odd", level: "WARN" })
+      assert.include(line, "12")
+      assert.include(line, '"name":"circle"')
+      assert.notInclude(line, "planted")
     }),
   )
 
