@@ -33,6 +33,16 @@ const kept = (world: World, before: ReadonlyMap<string, string>) => {
   const now = inside(world)
   for (const [name, uid] of before) assert.strictEqual(now.get(name), uid, name)
 }
+const namesInside = (world: World) =>
+  (world.inner()?.as("kubernetes-admin").list(Kinds.Namespace) ?? []).map(
+    ({ metadata }) => `Namespace ${metadata.name}`,
+  )
+/** What the records of the platform's Helm release say, newest first. */
+const releases = (world: World) =>
+  (world.inner()?.as("kubernetes-admin").list(Kinds.Secret) ?? [])
+    .filter(({ type, metadata }) => type === "helm.sh/release.v1" && metadata.labels?.name === "wasmcloud")
+    .toSorted((a, b) => Number(b.metadata.labels?.version) - Number(a.metadata.labels?.version))
+    .map(({ metadata }) => metadata.labels?.status ?? "")
 const message = (world: World) =>
   world.status()?.conditions?.find(({ type }) => type === "Installed")?.message ?? ""
 const reason = (world: World) => world.status()?.conditions?.find(({ type }) => type === "Installed")?.reason
@@ -158,6 +168,55 @@ describe("the morning after", { timeout: 600_000 }, () => {
       }),
       { seed: 1 },
     ))
+
+  it.each([
+    {
+      moment: "before its Helm release was begun",
+      is: (world: World) =>
+        namesInside(world).includes("Namespace wasmcloud") && releases(world).length === 0,
+    },
+    {
+      moment: "while its Helm release was being made",
+      is: (world: World) => releases(world).includes("pending-install"),
+    },
+  ])(
+    "the state directory was put back as it was in the first install, $moment: all is taken over",
+    ({ is }) =>
+      simulate(
+        Effect.gen(function* () {
+          const world = yield* makeWorld({ traced: false, settings })
+          const operator = yield* world.startOperator()
+          world.apply()
+          yield* until(() => is(world), patience, "it is being installed")
+          const backup = copyOf(world, instances)
+          yield* ready(world)
+          yield* Effect.sleep("20 minutes")
+          yield* operator.stop
+          const before = inside(world)
+          const gone: Array<string> = []
+          world.inner()?.subscribe(({ type, object }) => {
+            if (type === "DELETED" && object.kind !== "Event")
+              gone.push(`${object.kind} ${object.metadata.name}`)
+          })
+          putBack(world, instances, backup)
+          yield* world.startOperator()
+          const taken = () =>
+            world
+              .events()
+              .filter(({ note }) => /taken over as it is/.test(typeof note === "string" ? note : ""))
+          yield* until(() => taken().length > 0, patience, "the release is taken over")
+          yield* ready(world)
+          kept(world, before)
+          assert.deepStrictEqual(gone, [])
+          assert.lengthOf(taken(), 1)
+          const { lastRepair } = world.status() ?? {}
+          yield* until(() => world.status()?.lastRepair !== lastRepair, patience, "it was repaired")
+          kept(world, before)
+          assert.strictEqual(releases(world)[0], "deployed")
+        }),
+        { seed: 1 },
+      ),
+  )
 
   it("the instance came back without its status, as backup tools do it", () =>
     simulate(

@@ -1,13 +1,93 @@
 // What others have met with operators of this kind, each with its name in the list of reports.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { DateTime, Duration, Effect } from "effect"
 import { findCondition } from "../../src/schema/Conditions.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { simulate, until } from "../twins/simulation/Simulation.ts"
-import { paths } from "../twins/world/Image.ts"
+import { operatorUser, paths } from "../twins/world/Image.ts"
 import { makeWorld, type World } from "../twins/world/World.ts"
 
 const ready = (world: World) => until(() => world.isReady(), "30 minutes", "the instance is Ready")
+
+describe("F11 a lock file of another pod's engine", () => {
+  const folder = `${paths.state}/instances/team-a/one/backend/.pulumi/locks/organization/platform-instance/instance`
+  /** Gives since when it is held. */
+  const plant = Effect.fnUntraced(function* (world: World, name: string, hostname: string) {
+    const files = world.files.as(operatorUser)
+    files.mkdirs(folder, 0o700)
+    const timestamp = DateTime.formatIso(yield* DateTime.now)
+    const lock = { pid: 7, username: "operator", hostname, timestamp }
+    files.writeFile(`${folder}/${name}.json`, Buffer.from(JSON.stringify(lock)), 0o600)
+    files.writeFile(`${folder}/${name}.json.attrs`, Buffer.from("{}"), 0o600)
+    return timestamp
+  })
+  const removals = (world: World) =>
+    world
+      .events()
+      .filter(({ reason }) => reason === "Recovered")
+      .map(({ note }) => String(note))
+  const repaired = (world: World) => {
+    const before = world.status()?.lastRepair
+    return until(
+      () => world.isReady() && world.status()?.lastRepair !== before,
+      "30 minutes",
+      "it was repaired",
+    )
+  }
+  const settings = { repairInterval: Duration.minutes(5) }
+
+  it("is removed when that pod is gone, once, by an Event that names the holder and since when", () =>
+    simulate(
+      Effect.gen(function* () {
+        const world = yield* makeWorld({ traced: false, settings })
+        yield* world.startOperator()
+        world.apply()
+        yield* ready(world)
+        const since = yield* plant(world, "dead", "operator-of-before")
+        yield* repaired(world)
+        yield* repaired(world)
+        assert.deepStrictEqual(world.files.list(folder), [])
+        assert.deepStrictEqual(removals(world), [
+          `Removed the lock of a holder that has ended: pid 7 on operator-of-before, written ${since}.`,
+        ])
+      }),
+      { seed: 1 },
+    ))
+
+  it("is left while that pod lives, and the condition says so; it goes after the pod", () =>
+    simulate(
+      Effect.gen(function* () {
+        const world = yield* makeWorld({ traced: false, settings })
+        const namespace = "platform-operator"
+        yield* world.startOperator()
+        world.apply()
+        yield* ready(world)
+        world.admin.create(Kinds.Pod, {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name: "another-operator", namespace },
+          spec: { containers: [{ name: "operator", image: "an-operator-of-before" }] },
+        })
+        yield* Effect.sleep("1 minute")
+        const since = yield* plant(world, "live", "another-operator")
+        const installed = () => findCondition(world.status()?.conditions, "Installed")
+        yield* until(() => installed()?.status === "False", "30 minutes", "the repair is refused")
+        yield* Effect.sleep("1 hour")
+        assert.deepStrictEqual([...world.files.list(folder)].sort(), ["live.json", "live.json.attrs"])
+        assert.strictEqual(installed()?.reason, "InstallFailed")
+        assert.include(
+          installed()?.message,
+          `Another holder of this instance's state may still be at work: operator@another-operator (pid 7, since ${since}). The operator waits for its end and tries again; nothing was changed.`,
+        )
+        assert.deepStrictEqual(removals(world), [])
+        world.admin.delete(Kinds.Pod, { namespace, name: "another-operator" })
+        yield* ready(world)
+        assert.deepStrictEqual(world.files.list(folder), [])
+        assert.lengthOf(removals(world), 1)
+      }),
+      { seed: 1 },
+    ))
+})
 
 describe("F18 a registry that answers 403, 403, 200", () => {
   it("costs no failed install and no Warning: one up", { timeout: 600_000 }, () =>

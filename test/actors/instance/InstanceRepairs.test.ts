@@ -45,6 +45,20 @@ describe("a repair", () => {
       }),
   )
 
+  it.effect("warns by one Event when the disk is nearly full, and goes on", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      const low = "513 MiB of 10240 MiB are free on the volume of the state directory"
+      world.pulumi.sayings.push({ low })
+      yield* passOverRepair(world)
+      const [event, ...more] = told(world, "DiskLow")
+      assert.isEmpty(more)
+      assert.deepInclude(event, { type: "Warning", note: low })
+      assert.strictEqual(phase(world), "Ready")
+      assert.strictEqual(world.pulumi.runs[1]?.outcome, "succeeded")
+    }),
+  )
+
   it.effect("tells what it has set right: in one Event, its span and a metric", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld()

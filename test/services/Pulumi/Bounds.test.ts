@@ -148,6 +148,36 @@ describe("the disk", () => {
   )
 
   world(
+    "F16 that falls below its floor in a fetch ends it: npm, or the plugin's download, and nothing of it is left",
+    (world) =>
+      Effect.gen(function* () {
+        const runs = (name: string) =>
+          world.container.processes.some(({ facts }) => facts.argv.some((one) => one.endsWith(name)))
+        for (const { program, step } of [
+          { program: "/npm", step: "fetch package" },
+          { program: "plugin", step: "fetch plugin" },
+        ]) {
+          world.volume.free(4 * minFreeSpace)
+          const fetching = yield* Effect.forkChild(Effect.flip(world.fetch("6.0.22")))
+          yield* until(() => runs(program), "5 minutes", `${program} runs`)
+          world.volume.free(minFreeSpace - mebibyte)
+          const error = yield* Fiber.join(fetching)
+          assert.strictEqual(error.step, step)
+          assert.match(error.message, /The disk is nearly full: 511 MiB of .* less than --min-free-space/)
+          assert.isFalse(runs(program), "it has ended")
+          const left = [...world.files.list("/operator/state/packages"), ...plugins(world)]
+          assert.deepStrictEqual(
+            left.filter((name) => name.startsWith(".") || name.startsWith("resource-")),
+            [],
+          )
+        }
+        world.volume.free(4 * minFreeSpace)
+        assert.deepStrictEqual((yield* world.run()).changes, { create: 18 })
+      }),
+    { minFreeSpace },
+  )
+
+  world(
     "F16 that is full while a package unpacks: the step and the disk are named, and no half is ever used",
     (world) =>
       Effect.gen(function* () {
@@ -166,6 +196,47 @@ describe("the disk", () => {
 })
 
 describe("a package", () => {
+  world("of which a part came before the registry hung, refused or said 403 is never used", (world) =>
+    Effect.gen(function* () {
+      const { registry } = world
+      const halfWay = () =>
+        world.files
+          .list("/operator/state/packages")
+          .some((name) => world.files.exists(`/operator/state/packages/${name}/node_modules/@di-framework`))
+      const troubles: ReadonlyArray<readonly [string, () => void, RegExp]> = [
+        ["hangs", registry.hang, /^The registry does not answer/],
+        ["refuses", registry.refuse, /^The registry does not answer/],
+        ["403", () => registry.answer(403), /^The registry refuses to hand out/],
+      ]
+      for (const [what, begin, words] of troubles) {
+        const fetching = yield* Effect.forkChild(Effect.flip(world.fetch("6.0.22")))
+        yield* until(halfWay, "5 minutes", "a part is there")
+        begin()
+        const error = yield* Fiber.join(fetching)
+        assert.strictEqual(error.step, "fetch package", what)
+        assert.match(error.message, words, what)
+        assert.deepStrictEqual(packages(world), [], what)
+        registry.mend()
+      }
+      assert.deepStrictEqual((yield* world.run()).changes, { create: 18 })
+    }),
+  )
+
+  world(
+    "whose registry says nothing at all is given up after the time for a fetch, and its npm is ended",
+    (world) =>
+      Effect.gen(function* () {
+        world.registry.hang()
+        const error = yield* Effect.flip(world.fetch("6.0.22"))
+        assert.match(error.message, /^npm did not end in time; check the registry/)
+        assert.isFalse(world.container.processes.some(({ facts }) => facts.argv.includes("install")))
+        assert.deepStrictEqual(packages(world), [])
+        world.registry.mend()
+        assert.deepStrictEqual((yield* world.run()).changes, { create: 18 })
+      }),
+    { fetchTimeout: "1 minute" },
+  )
+
   world("that nobody needs goes, with its plugin; what is needed or has just been fetched stays", (world) =>
     Effect.gen(function* () {
       yield* world.fetch("6.0.21")

@@ -339,3 +339,50 @@ it.live(
     }).pipe(Effect.scoped, Effect.provide(machine)),
   600_000,
 )
+
+it.live(
+  "an archive that is cut off, refused or never comes is no package, and the next fetch has it whole",
+  () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const root = yield* scene
+      const registry = yield* makeRegistry([approving, provider])
+      const packages = `${root}/state/packages`
+      const fetch = (own: Partial<PulumiOptions> = {}) =>
+        withPulumi(
+          optionsIn(root, { registry: registry.url, ...own }),
+          root,
+          Pulumi.use((pulumi) => pulumi.fetch("6.0.22")),
+        )
+      const troubles = [
+        ["half", /^What the registry sent differs from what it promised/, {}],
+        [
+          "cut off",
+          /^(The registry does not answer|npm could not install|What the registry sent differs)/,
+          {},
+        ],
+        ["refused", /^The registry refuses to hand out/, {}],
+        [
+          "never",
+          /^npm did not end in time; check the registry and the way to it/,
+          { fetchTimeout: "15 seconds" },
+        ],
+      ] as const
+      for (const [how, words, own] of troubles) {
+        registry.tarballs = how
+        const error = yield* Effect.flip(fetch(own))
+        assert.strictEqual("step" in error ? error.step : "", "fetch package", how)
+        assert.match(error.message, words, how)
+        assert.deepStrictEqual(
+          (yield* fs.readDirectory(packages)).filter((name) => !name.endsWith(".lock.json")),
+          [],
+          how,
+        )
+      }
+      registry.tarballs = undefined
+      const { directory, approvedHostBuilds } = yield* fetch()
+      assert.deepStrictEqual(approvedHostBuilds, ["wash@sha256:1"])
+      assert.isTrue(yield* fs.exists(`${directory}/node_modules/@pulumi/kubernetes/index.js`))
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
+)

@@ -38,6 +38,8 @@ export interface Registry {
   readonly requests: Array<string>
   /** Answers every request with this status when it is set. */
   refuse: number | undefined
+  /** What becomes of each tarball when it is set: sent in half and closed, half of it sent as if it were whole, refused, or never. */
+  tarballs: "cut off" | "half" | "refused" | "never" | undefined
   /** Has these packages from now on. */
   readonly replace: (packages: ReadonlyArray<PackageSource>) => void
 }
@@ -61,6 +63,7 @@ export const makeRegistry = (given: ReadonlyArray<PackageSource>) =>
         url: "",
         requests: [],
         refuse: undefined,
+        tarballs: undefined,
         replace: (sources) => {
           packages = sources
           tarballs = packed(sources)
@@ -87,7 +90,22 @@ export const makeRegistry = (given: ReadonlyArray<PackageSource>) =>
         registry.requests.push(url)
         if (registry.refuse !== undefined) return response.writeHead(registry.refuse).end("{}")
         const tarball = tarballs.get(url.replace(/^-\//, "").replace(/\.tgz$/, ""))
-        if (tarball !== undefined) return response.end(tarball)
+        if (tarball !== undefined) {
+          const half = tarball.subarray(0, Math.floor(tarball.length / 2))
+          switch (registry.tarballs) {
+            case "cut off":
+              response.writeHead(200, { "content-length": tarball.length })
+              return response.write(half, () => response.destroy())
+            case "half":
+              return response.end(half)
+            case "refused":
+              return response.writeHead(403).end("{}")
+            case "never":
+              return
+            default:
+              return response.end(tarball)
+          }
+        }
         const found = packument(url)
         response.writeHead(found === undefined ? 404 : 200, { "content-type": "application/json" })
         response.end(JSON.stringify(found ?? { error: "not found" }))
