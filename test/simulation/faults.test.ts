@@ -1,0 +1,108 @@
+// Each call of an operator failing, hanging, answering late or twice, or with any code: one at a time at every call of an
+// install, and many in storms. After the last fault all is well within an hour, and then nothing is written for a day.
+// `FULL=1` plays all of them: a part of them, spread by the seed, is played without.
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { replayCommand, seeds } from "../twins/simulation/seeds.ts"
+import { isWell, well } from "./checked.ts"
+import { full, spread } from "./crashes.ts"
+import { type Errand, endure, failureAt, faultsOf, pointsOf, replayedFault, storm } from "./faults.ts"
+
+const timeout = 24 * 3_600_000
+
+const install: Errand = {
+  name: "an install",
+  act: (world) => world.apply(),
+  isDone: (world) => isWell(world),
+}
+const errands: ReadonlyArray<Errand> = [
+  install,
+  {
+    name: "an upgrade",
+    prepare: (world) => {
+      world.apply({ version: "6.0.21" })
+      return well(world)
+    },
+    act: (world) => world.edit({ spec: { version: "6.0.22" } }),
+    isDone: (world) => isWell(world) && world.status()?.installedVersion === "6.0.22",
+  },
+  {
+    name: "a deletion",
+    prepare: (world) => {
+      world.apply()
+      return well(world)
+    },
+    act: (world) => world.remove(),
+    isDone: (world) => world.instance() === undefined,
+  },
+]
+
+let played = 0
+afterAll(() => console.info(`faults: ${played} plans`))
+
+/** One of each kind of fault at each kind of call, then calls spread over all: the seed says which. */
+const sample = (calls: ReadonlyArray<string>, count: number, seed: number) => {
+  const all = pointsOf(calls)
+  const kind = (what: string) => what.split(" ")[0] ?? ""
+  const kinds = new Map(all.map((point) => [`${kind(calls[point.call - 1] ?? "")} ${point.fault}`, point]))
+  const names = [...kinds.keys()]
+  const drawn = names.flatMap((name, index) => {
+    const [what = "", fault] = name.split(" ")
+    const those = all.filter((point) => point.fault === fault && kind(calls[point.call - 1] ?? "") === what)
+    return those.slice(((index + 1) * 7919 * seed) % those.length).slice(0, 1)
+  })
+  return spread(drawn, count)
+}
+
+describe("one fault at one call of an install", () => {
+  it.each(seeds(1))("ends well, and quiet: seed %i", { timeout }, (seed) => {
+    const { calls, broken } = endure(install, seed, () => undefined, "24 hours")
+    assert.deepStrictEqual(broken, [])
+    const point = replayedFault()
+    const points = point !== undefined ? [point] : full ? pointsOf(calls) : sample(calls, 48, seed)
+    const began = performance.now()
+    const failures = points.flatMap((each, index) => {
+      if (full && index % 100 === 0) console.info(`faults: ${index} of ${points.length}`)
+      const found = failureAt(install, seed, calls, each, full ? "24 hours" : "1 hour")
+      if (full) for (const text of found) console.info(text)
+      return found
+    })
+    played += points.length
+    const seconds = ((performance.now() - began) / 1000).toFixed(1)
+    console.info(`one fault: seed ${seed}, ${calls.length} calls, ${points.length} faults, ${seconds} s`)
+    assert.deepStrictEqual(failures, [])
+  })
+
+  it("is every kind there is", () => {
+    const names = [
+      "GET /x",
+      "inside: get x",
+      "helm: PATCH /x",
+      "writeNew /x",
+      "fs.open /x",
+      "spawn npm",
+      "output of 7",
+    ]
+    const all = new Set(names.flatMap((what) => [...faultsOf(what).keys()]))
+    for (const name of [
+      ...["401", "403", "404", "409", "410", "422", "429", "500", "503", "reset-before", "reset-after"],
+      ...["hang", "late", "twice", "half", "ENOSPC", "EIO", "killed", "clock+10y", "clock-10y", "disk-full"],
+    ])
+      assert.isTrue(all.has(name), name)
+  })
+})
+
+describe.each(errands.map((errand) => ({ name: errand.name, errand })))(
+  "a storm of faults over $name",
+  ({ errand }) => {
+    it.each(seeds(full ? 100 : 2))("ends well, and quiet: seed %i", { timeout }, (seed) => {
+      try {
+        const { broken } = endure(errand, seed, storm(seed, 25, 600), full ? "24 hours" : "1 hour")
+        assert.deepStrictEqual(broken, [])
+        played += 1
+      } catch (error) {
+        console.info(`to replay it: ${replayCommand(seed)}`)
+        throw error
+      }
+    })
+  },
+)
