@@ -1,7 +1,7 @@
 // The commands of the pages that no comment excuses, run as they stand in their order, on a real API server: kubectl and helm
 // understand them, and the server does as it is told. Nothing runs there; what needs that says so (`Blocks.ts`).
 import { execFile, execFileSync } from "node:child_process"
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -144,8 +144,13 @@ describe("the commands of the pages", () => {
       Effect.gen(function* () {
         const { bash, prepare } = yield* scene
         yield* prepare("")
-        const shown = blocks.filter(({ language, text }) => language === "yaml" && /^kind: /m.test(text))
-        assert.isAbove(shown.length, 2)
+        const shown = [
+          ...blocks.filter(({ language, text }) => language === "yaml" && /^kind: /m.test(text)),
+          ...readdirSync(`${repository}/examples`)
+            .filter((name) => name.endsWith(".yaml"))
+            .map((name) => ({ at: name, text: readFileSync(`${repository}/examples/${name}`, "utf8") })),
+        ]
+        assert.isAbove(shown.length, 4)
         for (const { at, text } of shown) {
           for (const document of parseAllDocuments(filledIn(text))) {
             yield* bash("kubectl apply --dry-run=server --validate=strict -f -", String(document)).pipe(
