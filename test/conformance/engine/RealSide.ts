@@ -54,11 +54,16 @@ export const makeRealSide = Effect.fnUntraced(function* (root: string, libraries
     symlinkSync(`${libraries}/node_modules/@pulumi`, `${modules}/@pulumi`)
   }
   const api = yield* startApiServer(root)
-  const kubeconfig: EngineSide["kubeconfig"] = ({ user = "u", server } = {}) => {
+  const kubeconfig: EngineSide["kubeconfig"] = ({ user = "u", server, bundled = false } = {}) => {
     const config = JSON.parse(api.kubeconfig)
     const [cluster] = config.clusters
     const port = new URL(cluster.cluster.server).port
     if (server !== undefined) cluster.cluster.server = /:[0-9]+$/.test(server) ? server : `${server}:${port}`
+    const caData = "certificate-authority-data"
+    if (bundled) {
+      const pem = Buffer.from(cluster.cluster[caData], "base64").toString("utf8")
+      cluster.cluster[caData] = Buffer.from(`${pem}\n${pem}`).toString("base64")
+    }
     config.users[0].name = user
     config.contexts[0].context.user = user
     return JSON.stringify(config)

@@ -31,14 +31,20 @@ import { saidBy } from "./Words.ts"
 
 export type Services = FileSystem.FileSystem | Processes | Disk | ChildProcessSpawner.ChildProcessSpawner
 
+/** Of the target; `user` and `server` are free names in it. `bundled`: the CA that is trusted is another text, with more in it. */
+export interface OwnKubeconfig {
+  readonly user?: string
+  readonly server?: string
+  readonly bundled?: boolean
+}
+
 export interface EngineSide {
   /** Everything of this side lies below it. */
   readonly root: string
   readonly services: Context.Context<Services>
   /** An administrator's client of the target. */
   readonly client: KubernetesClient
-  /** Of the target; `user` and `server` are free names in it. */
-  readonly kubeconfig: (own?: { readonly user?: string; readonly server?: string }) => string
+  readonly kubeconfig: (own?: OwnKubeconfig) => string
   readonly options: PulumiOptions
   readonly pluginDirectory: string
   /** The folder that holds this version's `node_modules`. */
@@ -50,7 +56,7 @@ export interface RunOptions {
   readonly config?: Readonly<Record<string, string>>
   readonly secretConfig?: Readonly<Record<string, string>>
   readonly refresh?: boolean
-  readonly kubeconfig?: { readonly user?: string; readonly server?: string }
+  readonly kubeconfig?: OwnKubeconfig
   readonly clusterIdentifier?: string
   readonly env?: Readonly<Record<string, string | undefined>>
 }

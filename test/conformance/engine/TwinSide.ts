@@ -65,7 +65,11 @@ export const makeTwinSide = Effect.gen(function* () {
     tokens: new Map([[token, "admin"]]),
   }
   for (const host of ["127.0.0.1", "localhost"]) network.listen(host, port, endpoint)
-  const kubeconfig: EngineSide["kubeconfig"] = ({ user = "u", server = "https://127.0.0.1" } = {}) =>
+  const kubeconfig: EngineSide["kubeconfig"] = ({
+    user = "u",
+    server = "https://127.0.0.1",
+    bundled = false,
+  } = {}) =>
     JSON.stringify({
       apiVersion: "v1",
       kind: "Config",
@@ -74,7 +78,7 @@ export const makeTwinSide = Effect.gen(function* () {
           name: "c",
           cluster: {
             server: /:[0-9]+$/.test(server) ? server : `${server}:${port}`,
-            "certificate-authority-data": Buffer.from(ca).toString("base64"),
+            "certificate-authority-data": Buffer.from(bundled ? `${ca}\n${ca}` : ca).toString("base64"),
           },
         },
       ],

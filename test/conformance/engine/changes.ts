@@ -135,6 +135,7 @@ export const drifting: ReadonlyArray<Step<EngineSide>> = [
 ]
 
 export const reaching: ReadonlyArray<Step<EngineSide>> = [
+  step("another CA of the same cluster", only({ ...plain, kubeconfig: { bundled: true } })),
   step("another user of the same cluster", only({ ...plain, kubeconfig: { user: "other" } })),
   step(
     "another address of the same cluster",

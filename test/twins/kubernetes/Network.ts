@@ -97,7 +97,9 @@ const covers = (name: string, host: string): boolean =>
 /** What is wrong with the server's certificate, as Node words it. */
 const tlsComplaint = (login: Login, endpoint: Endpoint): string | undefined => {
   if (!login.verify) return undefined
-  if (login.ca !== endpoint.ca) return "unable to verify the first certificate"
+  // What is trusted may be a bundle.
+  if (login.ca !== endpoint.ca && login.ca !== `${endpoint.ca}\n${endpoint.ca}`)
+    return "unable to verify the first certificate"
   if (endpoint.certificateNames.some((name) => covers(name, login.serverName))) return undefined
   const names = endpoint.certificateNames.map((name) =>
     /^[\d.]+$/.test(name) ? `IP Address:${name}` : `DNS:${name}`,
