@@ -123,10 +123,13 @@ export const unknownToSchema = (schema: Json, value: unknown, path = ""): Readon
   })
 }
 
+/** What does not fit in 64 bits is read as a floating-point number, of which those beyond 2^53 are no integers (kube-openapi). */
+const isInteger = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63
+
 const typeName = (value: unknown): string => {
   if (isList(value)) return "array"
   if (value === null) return "null"
-  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number"
+  if (typeof value === "number") return isInteger(value) ? "integer" : "number"
   return typeof value
 }
 

@@ -63,3 +63,11 @@ export const chooseTenantHostImage = (options: {
         `version ${spec.version} does not approve the default tenant host image ${image}; set spec.platform.tenantHostImage, or a newer spec.version`,
       )
 }
+
+/** What the gateway's address lacks that its pattern lets through: the platform's program only says that it is no URL. */
+export const gatewayProblem = ({ platform }: Pick<PlatformInstanceSpec, "platform">): string | undefined => {
+  const endpoint = platform?.gateway?.httpEndpoint
+  return endpoint === undefined || URL.canParse(endpoint)
+    ? undefined
+    : `spec.platform.gateway.httpEndpoint ${JSON.stringify(endpoint.slice(0, 200))} is no URL; give one with a host, such as http://apps.example:30080`
+}

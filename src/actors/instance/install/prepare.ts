@@ -13,7 +13,7 @@ import { OperationError } from "../Operation.ts"
 import { Settings } from "../Settings.ts"
 import { readSecretKey } from "../target/Kubeconfig.ts"
 import type { Views } from "../Views.ts"
-import { chooseStorageRoot, chooseTenantHostImage, type StorageChoice } from "./choices.ts"
+import { chooseStorageRoot, chooseTenantHostImage, gatewayProblem, type StorageChoice } from "./choices.ts"
 import { conflictOf } from "./claims.ts"
 import type { InstallRequest } from "./Install.ts"
 import { everInstalled } from "./stateEvidence.ts"
@@ -91,6 +91,8 @@ export const prepareInstall = Effect.fn("Install.prepare")(function* (
   const settings = yield* Settings
   const { instance, record } = request
   const { version } = instance.spec
+  const problem = gatewayProblem(instance.spec)
+  if (problem !== undefined) return yield* installFailed("check spec", version, problem)
   yield* resolveSecret(instance)
   const storageRoot = yield* Effect.fromResult(
     chooseStorageRoot({

@@ -1,6 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
-import { chooseStorageRoot, chooseTenantHostImage } from "../../../../src/actors/instance/install/choices.ts"
+import {
+  chooseStorageRoot,
+  chooseTenantHostImage,
+  gatewayProblem,
+} from "../../../../src/actors/instance/install/choices.ts"
 import type { PlatformInstanceSpec } from "../../../../src/schema/PlatformSpec.ts"
 import type { InstanceRecord } from "../../../../src/services/StateStore/StateStore.ts"
 
@@ -142,4 +146,35 @@ describe("the tenant host image", () => {
     const installed = choose({ operatorDefault: Option.none(), everInstalled: true })
     assert.deepStrictEqual(installed, Result.succeed(Option.none()))
   })
+})
+
+describe("the address of the gateway", () => {
+  const problem = (httpEndpoint?: string) =>
+    gatewayProblem(
+      spec({
+        networkPolicyEngine: "existing",
+        gateway: { httpNodePort: 0, ...(httpEndpoint === undefined ? {} : { httpEndpoint }) },
+      }),
+    )
+
+  it.each(["http://apps.example:30080", "https://localhost", "http://192.0.2.1/below", "http://[::1]:80"])(
+    "%s is one",
+    (endpoint) => assert.isUndefined(problem(endpoint)),
+  )
+
+  it("is not asked for", () => {
+    assert.isUndefined(problem())
+    assert.isUndefined(gatewayProblem(spec(undefined)))
+  })
+
+  it.each(["http://", "https://:80", "http://a b", "http://apps.example:port", `http://${"%".repeat(9000)}`])(
+    "%s is none, and the field, the value and the way out are said",
+    (endpoint) => {
+      assert.match(
+        problem(endpoint) ?? "",
+        /^spec\.platform\.gateway\.httpEndpoint "http.* is no URL; give one/,
+      )
+      assert.isAtMost(problem(endpoint)?.length ?? 0, 400)
+    },
+  )
 })
