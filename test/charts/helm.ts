@@ -21,7 +21,8 @@ export interface RenderOptions {
   readonly values?: object
 }
 
-const helm = execFileSync("tools/programs/prebuilt-helm.sh", { encoding: "utf8" }).trim()
+/** Its path. */
+export const helm = execFileSync("tools/programs/prebuilt-helm.sh", { encoding: "utf8" }).trim()
 
 const run = (args: ReadonlyArray<string>, values: object = {}) =>
   spawnSync(helm, [...args, "--values=-"], {
@@ -42,7 +43,7 @@ const template = (chart: string, options: RenderOptions) =>
     options.values,
   )
 
-const isRendered = (document: unknown): document is Rendered =>
+export const isRendered = (document: unknown): document is Rendered =>
   typeof document === "object" && document !== null && "kind" in document && "metadata" in document
 
 /** The objects of a chart that renders. */
