@@ -40,16 +40,21 @@ export interface StoryOptions {
 /** Given each change of the cluster, tells those of instances; the same thing is not told twice in a row. */
 export const makeStory = ({ elapsed, onReady, say }: StoryOptions): ((change: Change) => void) => {
   const told = new Map<string, string>()
+  const ready = new Set<string>()
   return ({ kind, object, type }) => {
     if (kind.kind !== PLATFORM_INSTANCE) return
     const { name, namespace } = object.metadata
     const key = `${namespace}/${name}`
-    const text = type === "DELETED" ? "gone" : describeInstance(object)
-    if (told.get(key) === text) return
+    const gone = type === "DELETED"
+    const text = gone ? "gone" : describeInstance(object)
+    if (told.get(key) !== text) say(`${humanDuration(elapsed()).padStart(6)}  ${key}  ${text}`)
     told.set(key, text)
-    say(`${humanDuration(elapsed()).padStart(6)}  ${key}  ${text}`)
-    if (type === "DELETED") told.delete(key)
-    else if (isReady(object)) onReady(key)
+    const wasReady = ready.delete(key)
+    if (gone) told.delete(key)
+    else if (isReady(object)) {
+      ready.add(key)
+      if (!wasReady) onReady(key)
+    }
   }
 }
 

@@ -5,7 +5,7 @@ import { isView, newerEvent, shownAs, storedAs } from "./CoreEvents.ts"
 import { create, decoded } from "./Create.ts"
 import { deleteCollection, deleteOne } from "./Delete.ts"
 import { discover } from "./Discovery.ts"
-import { clone, isJson, type Json } from "./Json.ts"
+import { at, clone, isJson, type Json, stringsOf } from "./Json.ts"
 import type { Call, Machine } from "./Machine.ts"
 import { openApi } from "./OpenApi.ts"
 import { groupsOf, type Identity } from "./Rbac.ts"
@@ -62,6 +62,10 @@ const SUBRESOURCES = (resource: Resource): ReadonlyArray<string> => [
   ...(resource.kind.kind === "Namespace" ? ["finalize"] : []),
 ]
 
+/** A deletion says so in its body. */
+const isDryRun = ({ body, method }: ApiRequest, { query }: Route): boolean =>
+  query.get("dryRun") === "All" || (method === "DELETE" && stringsOf(at(body, "dryRun")).includes("All"))
+
 /** The request as a call, authorized. Throws what refuses it. */
 export const callOf = (machine: Machine, request: ApiRequest, route: Route): Call => {
   const identity = identityOf(request)
@@ -80,7 +84,7 @@ export const callOf = (machine: Machine, request: ApiRequest, route: Route): Cal
     subresource: route.subresource,
     identity,
     manager: route.query.get("fieldManager") ?? "unknown",
-    dryRun: route.query.get("dryRun") === "All",
+    dryRun: isDryRun(request, route),
     query: route.query,
     contentType: request.contentType ?? "application/json",
     body: request.method === "GET" ? undefined : clone(request.body),
