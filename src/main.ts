@@ -39,7 +39,7 @@ import { ProcessesLive } from "./services/Process/ProcessesLive.ts"
 import { findPrograms } from "./services/Process/Programs.ts"
 import { redaction } from "./services/Pulumi/Redact.ts"
 import { logLayer } from "./services/Telemetry/Telemetry.ts"
-import { traceLayer } from "./services/Telemetry/Traces.ts"
+import { telemetryLayer } from "./services/Telemetry/Traces.ts"
 
 /** Beside the bundle in the image; in the repository when the sources run as they are. */
 const assets = (() => {
@@ -146,7 +146,7 @@ const start = Effect.fnUntraced(function* (given: Flags) {
     processMetricsLayer,
     measuresLayer({ version: release.operatorVersion, tmpDir: tmpdir(), memoryDir }),
   )
-  const telemetry = Layer.merge(traceLayer(release.operatorVersion, redaction([])), logLayer(given.logLevel))
+  const telemetry = telemetryLayer(release.operatorVersion, redaction([]), logLayer(given.logLevel))
   const operator = Effect.gen(function* () {
     const ready = yield* Ready
     const lease = {

@@ -1,7 +1,7 @@
 // Traces to where the standard OTEL_* variables say, and none at no cost when they say nothing.
 import { randomBytes } from "node:crypto"
 import { context, DiagLogLevel, diag, propagation, trace } from "@opentelemetry/api"
-import { Clock, Config, Data, Duration, Effect, Layer, Option, References, Tracer } from "effect"
+import { Clock, Config, Data, Duration, Effect, Layer, Option, References, Schema, Tracer } from "effect"
 import { withoutCredentials } from "../Flags/Forms.ts"
 import { makeTracing, TraceIds } from "./makeTracing.ts"
 import { makeTracer, type Redact } from "./TracedSpans.ts"
@@ -44,8 +44,16 @@ const complaintEvery = 10 * 60_000
 /** A collector that does not answer holds up the end of the process for so long at most. */
 const flushWithin = Duration.seconds(3)
 
+/** The SDK tells of an error as JSON, stack first; its message is what says something. */
+const ErrorText = Schema.fromJsonString(Schema.Struct({ message: Schema.String }))
+const wordsOf = (complaint: string): string =>
+  Option.match(Schema.decodeOption(ErrorText)(complaint), {
+    onNone: () => complaint,
+    onSome: ({ message }) => message,
+  })
+
 /** What the SDK complains of is said once in a while, through the operator's own log. */
-const complainInLog = Effect.gen(function* () {
+const complainInLog = Effect.fnUntraced(function* (redact: Redact) {
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const clock = yield* Clock.Clock
   let last = Number.NEGATIVE_INFINITY
@@ -55,7 +63,7 @@ const complainInLog = Effect.gen(function* () {
     last = now
     run(
       Effect.logWarning("spans cannot be exported").pipe(
-        Effect.annotateLogs({ reason: withoutCredentials(message).slice(0, 256) }),
+        Effect.annotateLogs({ reason: redact(withoutCredentials(wordsOf(message))).slice(0, 256) }),
       ),
     )
   }
@@ -89,7 +97,7 @@ const exporting = (serviceVersion: string, redact: Redact) =>
         logRecordProcessors: [],
         instrumentations: [],
       })
-      yield* complainInLog
+      yield* complainInLog(redact)
       yield* Effect.acquireRelease(
         Effect.sync(() => sdk.start()),
         () =>
@@ -119,3 +127,7 @@ export const traceLayer = (serviceVersion: string, redact: Redact) =>
       on ? exporting(serviceVersion, redact) : Layer.succeed(References.TracerEnabled, false),
     ),
   )
+
+/** Traces over this log: what the exporter complains of goes there, too, in its form and by its level. */
+export const telemetryLayer = (serviceVersion: string, redact: Redact, log: Layer.Layer<never>) =>
+  traceLayer(serviceVersion, redact).pipe(Layer.provideMerge(log))

@@ -2,8 +2,8 @@
 import { createServer, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, assert, describe, it, vi } from "@effect/vitest"
-import { ConfigProvider, Effect, Exit, Layer, Option, Schema } from "effect"
-import { traceLayer } from "../../../src/services/Telemetry/Traces.ts"
+import { ConfigProvider, Effect, Exit, Layer, Logger, Option, Schema } from "effect"
+import { telemetryLayer, traceLayer } from "../../../src/services/Telemetry/Traces.ts"
 import { Tracing, type TracingService } from "../../../src/services/Telemetry/Tracing.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -165,6 +165,31 @@ describe("a collector", () => {
     collector.close()
     json(collector)
     assert.strictEqual(await withTraces((tracing) => Effect.as(trace(tracing, 100), "done")), "done")
+  })
+
+  it("that refuses is told of in words, without what it was sent or has said", async () => {
+    const server = createServer((request, response) => {
+      response.writeHead(400).end(`no ${request.headers.authorization}: password=planted`)
+    })
+    servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo
+    vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", `http://127.0.0.1:${port}`)
+    vi.stubEnv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20planted")
+    vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", "10")
+    const said = Promise.withResolvers<unknown>()
+    const logger = Logger.layer([Logger.map(Logger.formatStructured, said.resolve)])
+    await Effect.runPromise(
+      Effect.flatMap(Tracing, (tracing) => trace(tracing, 1)).pipe(
+        Effect.andThen(Effect.promise(() => said.promise)),
+        Effect.provide(telemetryLayer("1.2.3", (text) => text, logger)),
+        Effect.scoped,
+      ),
+    )
+    assert.deepInclude(await said.promise, {
+      message: "spans cannot be exported",
+      annotations: { reason: "Bad Request" },
+    })
   })
 
   it("that never answers holds up nothing, and no more waits for it than its queue holds", async () => {
