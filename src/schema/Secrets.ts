@@ -21,8 +21,9 @@ const shapes: ReadonlyArray<readonly [RegExp, string]> = [
   // `token: x`, `api_key=x`.
   [new RegExp(String.raw`(${named})[^\s"'\\,}\[]{4,}`, "gi"), `$1${REDACTED}`],
   [/(bearer\s+)[^\s[]{8,}/gi, `$1${REDACTED}`],
-  // Base64 of `user:password`, and no word that follows "basic".
-  [/(\bbasic\s+)(?=[a-z]*(?:[\d+/=]|(?-i:[a-z][A-Z])))[a-z\d+/]{8,}={0,2}/gi, `$1${REDACTED}`],
+  // Base64 of `user:password`, and no word that follows "basic". Without modifiers, which an older Node.js cannot read
+  // (test/cli/oldNode.test.ts).
+  [/(\b[Bb][Aa][Ss][Ii][Cc]\s+)(?=[A-Za-z]*(?:[\d+/=]|[a-z][A-Z]))[A-Za-z\d+/]{8,}={0,2}/g, `$1${REDACTED}`],
   // `https://user:password@host`, and a token alone before the host.
   [/(\/\/[^\s/:@]*:)[^\s/@[]+(?=@)/g, `$1${REDACTED}`],
   [/(\/\/)[^\s/:@[]{8,}(?=@(?!sha256:))/g, `$1${REDACTED}`],
