@@ -60,8 +60,15 @@ chart: install ## packages the chart as it is published, with Headlamp's where t
 release: install ## all that is published of VERSION, in dist/release; WAIVE names what it may go without; needs root
 	@tools/release "$(VERSION)"
 
-run: install ## cluster, operator and a first instance, until it is Ready; needs root
+run: ## the operator in a simulated cluster for kubectl, with SPEED=60 an hour a minute; CLUSTER=local: in a real one, needs root
+ifeq ($(CLUSTER),local)
+	@$(MAKE) install
 	@tools/run
+else ifeq ($(CLUSTER),)
+	@tools/playground/run $(if $(PORT),--port '$(PORT)') $(if $(SPEED),--speed '$(SPEED)')
+else
+	@echo "make run: CLUSTER=$(CLUSTER) is not known. Without it the cluster is simulated; CLUSTER=local is a real one on this machine" >&2; exit 1
+endif
 
 kubectl-pi: install ## the kubectl plugin: dist/kubectl-pi
 	@node tools/bundle.ts dist kubectl-pi > /dev/null && mv dist/kubectl-pi.mjs dist/kubectl-pi && echo dist/kubectl-pi

@@ -321,13 +321,16 @@ describe("the story", () => {
   })
 
   it("ends with what to try", () => {
-    const text = nextSteps({
+    const options = {
       kubeconfig: "/k",
       server: "https://127.0.0.1:1",
       logFile: "/l",
       speed: 1,
       hostNamespace: "pi-x",
-    })
+    }
+    const text = nextSteps({ ...options, hasKubectl: true })
+    assert.notInclude(text, "no kubectl")
+    assert.include(nextSteps({ ...options, hasKubectl: false }), "no kubectl on this machine")
     for (const words of [
       "get pi -A -w",
       "delete statefulset",

@@ -63,14 +63,23 @@ export interface NextSteps {
   readonly server: string
   readonly logFile: string
   readonly speed: number
+  /** Whether this machine has kubectl. */
+  readonly hasKubectl: boolean
   /** The host namespace of the example. */
   readonly hostNamespace: string
 }
 
 /** What one can do with a playground whose example is Ready. */
-export const nextSteps = ({ hostNamespace, kubeconfig, logFile, server, speed }: NextSteps): string => `
+export const nextSteps = ({
+  hasKubectl,
+  hostNamespace,
+  kubeconfig,
+  logFile,
+  server,
+  speed,
+}: NextSteps): string => `
 The instance is Ready. This terminal goes on telling what becomes of it; in another one:
-
+${hasKubectl ? "" : "(there is no kubectl on this machine yet: https://kubernetes.io/docs/tasks/tools)\n"}
   export KUBECONFIG=${kubeconfig}
   kubectl get pi -A -w                        # watch it
   kubectl -n team-a describe pi one           # its conditions and Events

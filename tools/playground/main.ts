@@ -1,6 +1,7 @@
 // The playground from its start to Ctrl-C. `run` is its entry; `start.mjs` looks at the version of Node first.
 import { randomBytes } from "node:crypto"
-import { appendFileSync } from "node:fs"
+import { appendFileSync, existsSync } from "node:fs"
+import path from "node:path"
 import { makeCredentials } from "./Certificate.ts"
 import { type Folder, takeFolder } from "./Folder.ts"
 import { type Handler, handlerOf, type Listening, listen } from "./HttpsApi.ts"
@@ -34,14 +35,18 @@ const fail = (error: unknown): Promise<never> => {
   return end(1)
 }
 
-/** Two of them do not wait for each other: the first one ends it. */
+/** The first of them ends it; so does a terminal or a pipe that is gone. */
 const endOnSignals = () => {
+  process.stdout.on("error", () => void end(0))
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.once(signal, () => {
       say("\nThe playground ends, and leaves nothing behind.")
       void end(0)
     })
 }
+
+const isOnPath = (program: string): boolean =>
+  (process.env.PATH ?? "").split(path.delimiter).some((folder) => existsSync(path.join(folder, program)))
 
 const notYet: Handler = (_, response) => {
   response.writeHead(503, { "content-type": "text/plain", "retry-after": "1" })
@@ -65,6 +70,7 @@ const follow = (playground: Playground, folder: Folder, { port }: Listening, { s
             hostNamespace: exampleHostNamespace,
             server,
             speed,
+            hasKubectl: isOnPath("kubectl"),
           }),
         )
       },
