@@ -41,8 +41,8 @@ const Managed = Schema.Struct({
 })
 const decodeManaged = Schema.decodeUnknownOption(Schema.fromJsonString(Managed))
 
-/** Helm inside of Pulumi's Kubernetes provider writes under the name of the provider's program. */
-const provider = "pulumi-resource-kubernetes"
+/** The field manager of the records that Helm inside of Pulumi's Kubernetes provider writes (seen: 4.25.0). */
+const provider = "pulumi-kubernetes"
 
 const isWrittenByProvider = Effect.fnUntraced(function* (
   client: KubernetesClient,

@@ -279,6 +279,71 @@ describe("an install of the stand-in package", () => {
   )
 
   it.live(
+    "a Helm release that an older state does not know is taken over as it is, known to be older or not",
+    () =>
+      Effect.gen(function* () {
+        const { api, run, steps, instance } = yield* installScene
+        const state = `${instance}/backend/.pulumi/stacks/platform-instance/instance.json.gz`
+        const isRelease = ({ type }: { type: string }) => type === "kubernetes:helm.sh/v3:Release"
+        const read = () => JSON.parse(gunzipSync(readFileSync(state)).toString("utf8"))
+        /** And what depends on it, as before it was made. Gives how many resources that is. */
+        const forget = (): number => {
+          const found = read()
+          const { latest } = found.checkpoint
+          const [release, ...others] = latest.resources.filter(isRelease)
+          assert.lengthOf(others, 0)
+          const rest = latest.resources.filter(
+            (one: { urn: string; dependencies?: ReadonlyArray<string> }) =>
+              one.urn !== release.urn && one.dependencies?.includes(release.urn) !== true,
+          )
+          const dropped = latest.resources.length - rest.length
+          latest.resources = rest
+          writeFileSync(state, gzipSync(JSON.stringify(found)))
+          return dropped
+        }
+        const uids = api.kubectl(
+          ...["-n", "wasmcloud", "get", "deployments,services,serviceaccounts,configmaps"],
+          ...["-o", "jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.uid}{'\\n'}{end}"],
+        )
+        const revisions = api.kubectl(
+          ...["-n", "wasmcloud", "get", "secrets", "-l", "owner=helm,name=wasmcloud"],
+          ...["-o", "jsonpath={.items[*].metadata.labels.status}"],
+        )
+        const { changes } = yield* run()
+        const made = yield* uids
+        assert.include(made, "Deployment wasmcloud-hosts ")
+        const all = changes.create ?? 0
+
+        const dropped = forget()
+        const second = yield* run({ kind: "RepairDue", refresh: true, state: "older" })
+        assert.deepStrictEqual(second.changes, {
+          same: all - dropped,
+          update: 1,
+          ...(dropped > 1 ? { create: dropped - 1 } : {}),
+        })
+        assert.match(
+          steps.join("\n"),
+          /did not know Helm release wasmcloud\/wasmcloud .* taken over as it is/,
+        )
+        assert.strictEqual(yield* uids, made)
+        assert.strictEqual(yield* revisions, "superseded deployed")
+        assert.lengthOf(read().checkpoint.latest.resources.filter(isRelease), 1)
+        const third = yield* run({ kind: "RepairDue", refresh: true })
+        assert.deepStrictEqual(third.changes, { same: all })
+
+        // Nobody knows that it is older; the records tell whose the release is.
+        forget()
+        steps.length = 0
+        yield* run({ kind: "RepairDue", refresh: true })
+        assert.match(steps.join("\n"), /taken over as it is/)
+        assert.strictEqual(yield* uids, made)
+        const last = yield* run({ kind: "RepairDue", refresh: true })
+        assert.deepStrictEqual(last.changes, { same: all })
+      }).pipe(Effect.scoped, Effect.provide(machine)),
+    3_600_000,
+  )
+
+  it.live(
     "F15 one pending create whose object exists and one whose does not: nothing twice, nothing lost, and both settled",
     () =>
       Effect.gen(function* () {

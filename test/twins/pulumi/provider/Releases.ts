@@ -47,7 +47,7 @@ const wantedOf = (inputs: Properties): Wanted => {
 }
 
 const sessionOf = (connection: Connection, namespace: string): Session => ({
-  api: connection.open(connection.kubeconfig, "pulumi-resource-kubernetes"),
+  api: connection.open(connection.kubeconfig, "pulumi-kubernetes"),
   namespace,
   major: 3,
   log: () => {},
