@@ -296,6 +296,15 @@ describe("the story", () => {
     )
   })
 
+  it("tells each repair", () => {
+    assert.strictEqual(
+      describeInstance(
+        object({ phase: "Ready", installedVersion: "6.0.22", lastRepair: "2026-01-01T00:30:00Z" }),
+      ),
+      "Ready 6.0.22, last repair 2026-01-01T00:30:00Z",
+    )
+  })
+
   it("tells a thing once, and when the newest generation is ready", () => {
     const said: Array<string> = []
     const ready: Array<string> = []

@@ -7,7 +7,7 @@ import type { Change } from "../../test/twins/kubernetes/ApiServer.ts"
 
 const PLATFORM_INSTANCE = "PlatformInstance"
 
-/** Phase, what is not true yet and why, and what is asked for beside what is there. */
+/** Phase, version (what is there and what is asked for), the last repair, what is not true yet and why. */
 export const describeInstance = (object: KubeObject): string => {
   const decoded = Effect.runSync(Effect.option(decodePlatformInstance(object)))
   if (Option.isNone(decoded)) return "its spec cannot be read"
@@ -20,7 +20,8 @@ export const describeInstance = (object: KubeObject): string => {
     status.installedVersion === undefined || status.installedVersion === spec.version
       ? spec.version
       : `${status.installedVersion} -> ${spec.version}`
-  return [`${status.phase ?? "Pending"} ${version}`, ...conditions].join("; ")
+  const repaired = status.lastRepair === undefined ? "" : `, last repair ${status.lastRepair}`
+  return [`${status.phase ?? "Pending"} ${version}${repaired}`, ...conditions].join("; ")
 }
 
 export const isReady = (object: KubeObject): boolean => {

@@ -192,7 +192,6 @@ const BY_KIND: Readonly<Record<string, ReadonlyArray<Column>>> = {
   Namespace: [NAME, field("Status", "status.phase"), AGE],
   Secret: [NAME, field("Type", "type", "Opaque"), keys("Data"), AGE],
   ConfigMap: [NAME, keys("Data"), AGE],
-  ServiceAccount: [NAME, { name: "Secrets", of: ({ secrets }) => listOf(secrets).length }, AGE],
   Service: [
     NAME,
     field("Type", "spec.type"),

@@ -2,7 +2,10 @@
 import { equal, isJson, isList, type Json, listOf, objectOf, stringsOf, textOf, without } from "./Json.ts"
 import type { ListType } from "./ListTypes.ts"
 import type { Resource } from "./Resources.ts"
-import { badRequest } from "./Status.ts"
+import { badRequest, reasonless } from "./Status.ts"
+
+/** The content type of such a patch. */
+export const STRATEGIC = "application/strategic-merge-patch+json"
 
 const DIRECTIVE = "$patch"
 const RETAIN = "$retainKeys"
@@ -22,24 +25,35 @@ const listType = (resource: Resource, path: string): ListType => {
 
 const join = (path: string, field: string) => (path === "" ? field : `${path}.${field}`)
 
-/** The items in the order that the client wants them in; those it does not name stay behind the one before them. */
+/**
+ * The items that a patch names in its order, and the others among them: each goes before the first named one that it stood
+ * before, and behind the named ones where nothing tells.
+ */
 const ordered = (
   items: ReadonlyArray<unknown>,
-  wanted: ReadonlyArray<unknown>,
+  named: ReadonlyArray<unknown>,
+  before: ReadonlyArray<unknown>,
   keyOf: (item: unknown) => unknown,
-) => {
-  if (wanted.length === 0) return items
-  const places = wanted.map(keyOf)
-  const placeOf = (item: unknown) => places.findIndex((place) => equal(place, keyOf(item)))
-  let last = -1
-  return items
-    .map((item, index) => {
-      const place = placeOf(item)
-      if (place >= 0) last = place
-      return { item, place: place >= 0 ? place : last, named: place >= 0, index }
-    })
-    .toSorted((a, b) => a.place - b.place || Number(b.named) - Number(a.named) || a.index - b.index)
-    .map(({ item }) => item)
+): ReadonlyArray<unknown> => {
+  const placeIn = (list: ReadonlyArray<unknown>, item: unknown) =>
+    list.findIndex((it) => equal(keyOf(it), keyOf(item)))
+  const isNamed = (item: unknown) => placeIn(named, item) >= 0
+  const chosen = items.filter(isNamed).toSorted((a, b) => placeIn(named, a) - placeIn(named, b))
+  const others = items.filter((item) => !isNamed(item))
+  const result: Array<unknown> = []
+  while (chosen.length > 0 && others.length > 0) {
+    const [left, right] = [placeIn(before, others[0]), placeIn(before, chosen[0])]
+    result.push(left >= 0 && right >= 0 && left < right ? others.shift() : chosen.shift())
+  }
+  return [...result, ...chosen, ...others]
+}
+
+/** As Go prints a value. */
+export const goText = (value: unknown): string => {
+  if (isList(value)) return `[${value.map(goText).join(" ")}]`
+  if (!isJson(value)) return String(value)
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `map[${fields.map(([field, it]) => `${field}:${goText(it)}`).join(" ")}]`
 }
 
 const mergeItems = (
@@ -56,7 +70,7 @@ const mergeItems = (
   let result = [...target]
   for (const item of items) {
     if (item[key] === undefined)
-      throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`)
+      throw reasonless(`map: ${goText(item)} does not contain declared merge key: ${key}`)
     const index = result.findIndex((it) => isJson(it) && equal(it[key], item[key]))
     if (item[DIRECTIVE] === "delete") result = index < 0 ? result : result.toSpliced(index, 1)
     else if (index < 0) result = [...result, clean(resource, item, `${path}[]`)]
@@ -78,12 +92,13 @@ const mergeList = (
   const type = listType(resource, path)
   const before = listOf(target)
   if (type === "atomic") return patch
-  if (type === "set") {
-    const all = [...before, ...patch.filter((item) => !before.some((it) => equal(it, item)))]
-    return ordered(all, order, (item) => item)
-  }
-  const key = type[0] ?? "name"
-  return ordered(mergeItems(resource, before, patch, key, path), order, (item) => objectOf(item)[key])
+  const keyOf =
+    type === "set" ? (item: unknown) => item : (item: unknown) => objectOf(item)[type[0] ?? "name"]
+  const all =
+    type === "set"
+      ? [...before, ...patch.filter((item) => !before.some((it) => equal(it, item)))]
+      : mergeItems(resource, before, patch, type[0] ?? "name", path)
+  return ordered(all, order.length > 0 ? order : patch, before, keyOf)
 }
 
 const mergeObject = (resource: Resource, target: Json, patch: Json, path: string): Json => {

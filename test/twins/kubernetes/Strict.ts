@@ -1,12 +1,13 @@
 // Field validation: what of a body the server would silently leave out. A client asks for it with `fieldValidation`.
 
 import { unknownToSchema } from "./Crd.ts"
-import { type Json, objectOf } from "./Json.ts"
+import { at, canonical, type Json, listOf, objectOf } from "./Json.ts"
+import { keyValue } from "./ListTypes.ts"
 import type { Call } from "./Machine.ts"
 import { METADATA, modelOf, unknownToModel } from "./Models.ts"
 import type { Resource } from "./Resources.ts"
-import { aboutKind } from "./Resources.ts"
 import { badRequest, invalid } from "./Status.ts"
+import { goText, STRATEGIC } from "./Strategic.ts"
 
 /** The fields of an object that its kind does not have, as paths. */
 export const unknownFields = (resource: Resource, object: Json): ReadonlyArray<string> => {
@@ -38,17 +39,37 @@ export const checkFields = (call: Call, object: Json): ReadonlyArray<string> => 
   )
 }
 
-/** The same of what a patch has come to. */
-export const checkPatched = (call: Call, object: Json, patch: unknown): ReadonlyArray<string> => {
+/** The same of what a patch has come to. The refusal names no object; it shows the patch, or what it would have made. */
+export const checkPatched = (call: Call, object: Json): ReadonlyArray<string> => {
   const all = found(call, object)
   if (all.length === 0 || !isStrict(call)) return all
-  throw invalid(aboutKind(call.resource, call.name), [
+  const shown = call.contentType.startsWith(STRATEGIC) ? goText(call.body) : canonical(object)
+  throw invalid({}, [
     {
       reason: "FieldValueInvalid",
-      message: `Invalid value: ${JSON.stringify(JSON.stringify(patch))}: ${STRICT}${all.join(", ")}`,
+      message: `Invalid value: ${JSON.stringify(shown)}: ${STRICT}${all.join(", ")}`,
       field: "patch",
     },
   ])
+}
+
+/** A path as server-side apply tells it: `.spec.containers[name="a"].image` in place of an index. */
+export const typedPath = ({ listTypes }: Resource, manifest: Json, path: string): string => {
+  let value: unknown = manifest
+  let place = ""
+  return path.replaceAll(/\.([^.[\]]+)|\[(\d+)\]/g, (text, field: string | undefined, index: string) => {
+    if (field !== undefined) {
+      value = at(value, field)
+      place = place === "" ? field : `${place}.${field}`
+      return text
+    }
+    const item = listOf(value)[Number(index)]
+    const type = listTypes.get(place)
+    value = item
+    place = `${place}[]`
+    if (type === undefined || typeof type === "string") return text
+    return `[${type.map((key) => `${key}=${JSON.stringify(keyValue(item, key))}`).join(",")}]`
+  })
 }
 
 /** The first field of a built-in kind's manifest that an apply cannot take, for a client that has its fields validated. */

@@ -50,7 +50,7 @@ const custom = (column: Json): Defined => {
       const found = jsonPath(path, object)
       const [first] = found
       if (type === "date") return age(first, now)
-      if (first === undefined) return type === "string" ? "" : null
+      if (first === undefined) return null
       if (type !== "string") return first
       const words = found.map((it) => (typeof it === "string" ? it : JSON.stringify(it)))
       return words.join(",")

@@ -20,8 +20,8 @@ import {
   reasonless,
   unsupportedMediaType,
 } from "./Status.ts"
-import { strategicPatch } from "./Strategic.ts"
-import { checkPatched, undeclaredInModel } from "./Strict.ts"
+import { STRATEGIC, strategicPatch } from "./Strategic.ts"
+import { checkPatched, typedPath, undeclaredInModel } from "./Strict.ts"
 
 /** What a client cannot change. */
 const FIXED = [
@@ -206,8 +206,6 @@ const MERGE = "application/merge-patch+json"
 const JSON_PATCH = "application/json-patch+json"
 const APPLY = "application/apply-patch+yaml"
 
-const STRATEGIC = "application/strategic-merge-patch+json"
-
 const merged = (resource: Resource, before: KubeObject, contentType: string, body: unknown): unknown => {
   if (contentType === STRATEGIC) return strategicPatch(resource, before, body)
   return contentType === MERGE ? mergePatch(before, body) : jsonPatch(before, body)
@@ -249,7 +247,7 @@ export const patch = (machine: Machine, call: Call): Patched => {
   refusePatchType(call)
   const before = live(machine, call)
   const desired = patchedState(call, before)
-  const warnings = checkPatched(call, desired, call.body)
+  const warnings = checkPatched(call, desired)
   const object = replace(machine, call, before, desired, ownedByUpdate(machine, call))
   return { object, created: false, warnings }
 }
@@ -263,7 +261,7 @@ const refuseUndeclared = (call: Call, manifest: Json): void => {
   if (field === undefined) return
   const key = `${textOf(at(manifest, "metadata", "namespace")) ?? ""}/${call.name}`
   throw reasonless(
-    `failed to create typed patch object (${key}; ${apiVersion(resource.kind)}, Kind=${resource.kind.kind}): ${field}: field not declared in schema`,
+    `failed to create typed patch object (${key}; ${apiVersion(resource.kind)}, Kind=${resource.kind.kind}): ${typedPath(resource, manifest, field)}: field not declared in schema`,
   )
 }
 
