@@ -42,6 +42,11 @@ export class Views extends Context.Service<
     readonly awaitWrite: (kind: ResourceKind, written: KubeObject) => Effect.Effect<void>
     /** The cache shows this object otherwise than a live read has: until it has caught up, reads are live. */
     readonly distrust: (kind: ResourceKind, ref: ObjectRef) => Effect.Effect<void>
+    /**
+     * The caches may be behind about the target of this instance, as after a start over the cache of a server that is:
+     * what of it Helm writes is read live until they are seen to have it.
+     */
+    readonly doubt: (key: InstanceKey) => Effect.Effect<void>
     /** Waits for the first complete list of everything: before it, nothing may be called missing. */
     readonly synced: Effect.Effect<void>
     /** Every change, as the instance it belongs to; begins with all instances there are. Never ends. */

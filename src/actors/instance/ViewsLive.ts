@@ -61,6 +61,19 @@ const releaseObjects = (stores: Stores, namespace: string) =>
     (found) => found.flat(),
   )
 
+/** The release's records, and what it consists of. */
+const writtenByHelm = (stores: Stores): ReadonlyArray<FollowedStore> => [
+  stores.releaseSecrets,
+  stores.sourceSecrets,
+  stores.statefulSets,
+  stores.services,
+  stores.serviceAccounts,
+  stores.roles,
+  stores.roleBindings,
+  stores.clusterRoles,
+  stores.clusterRoleBindings,
+]
+
 const keyOf = ({ metadata }: KubeObject): InstanceKey => ({
   namespace: metadata.namespace ?? "",
   name: metadata.name,
@@ -233,6 +246,11 @@ export const ViewsLive = {
             metadata: { ...ref, uid: "", resourceVersion: "", labels: { app: "vcluster" } },
           })
           return store === undefined ? Effect.void : store.distrust(ref)
+        },
+        doubt: (key) => {
+          const name = hostNamespace(key)
+          const all = writtenByHelm(stores).map((store) => store.distrust({ namespace: name, name }))
+          return Effect.all([stores.namespaces.distrust({ name }), ...all], { discard: true })
         },
         synced: Effect.forEach(Object.values(stores), (store) => store.synced, { discard: true }),
         wakeups: Stream.mergeAll([wakeups(stores), ...protection], { concurrency: "unbounded" }),

@@ -2,6 +2,7 @@
 import { Clock, Duration, Effect, Option, Schema } from "effect"
 import { findCondition, targetFailureReasons } from "../../schema/Conditions.ts"
 import { FINALIZER } from "../../schema/Names.ts"
+import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { Events } from "../../services/Events/Events.ts"
 import type { KubeError } from "../../services/Kubernetes/Kubernetes.ts"
 import {
@@ -23,8 +24,10 @@ import { Settings } from "./Settings.ts"
 import { followEdits, resetBackOff } from "./settle.ts"
 import type { ProtectionState } from "./target/Protection.ts"
 import { repairPause } from "./target/repairs.ts"
+import { isInline, type TargetVerdict } from "./target/TargetState.ts"
 import { takeTurn } from "./target/takeTurn.ts"
 import { endingOf } from "./trace/endings.ts"
+import { Views } from "./Views.ts"
 import { writeStatus } from "./writeStatus.ts"
 
 const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: number) {
@@ -115,7 +118,8 @@ export const livePass = Effect.fnUntraced(function* (
   memory.written = instance.status ?? {}
   yield* followEdits(memory, instance.metadata)
   yield* tellFirstLook(pass)
-  const looked = yield* Effect.withSpan(look(pass), "Instance.observe")
+  const observe = Effect.withSpan(look(pass), "Instance.observe")
+  let looked = yield* observe
   if (looked.verdict._tag === "Ready") {
     memory.targetFailure = Option.none()
     if (Option.isNone(memory.installFailure)) resetBackOff(memory)
@@ -145,10 +149,18 @@ export const livePass = Effect.fnUntraced(function* (
     targetPollMillis: Duration.toMillis(settings.targetPoll),
     repairIntervalMillis: Duration.toMillis(settings.repairInterval),
   }
-  const planned = yield* Effect.withSpan(
-    Effect.sync(() => plan(input)),
-    "Instance.plan",
-  )
+  const decide = (target: TargetVerdict) =>
+    Effect.withSpan(
+      Effect.sync(() => plan({ ...input, target })),
+      "Instance.plan",
+    )
+  let planned = yield* decide(looked.verdict)
+  if (planned._tag === "TargetStep" && !isInline(planned.step)) {
+    // Helm installs over what is there, and removes it: what it is called for must be so, and not in a cache alone.
+    yield* (yield* Views).doubt(instanceKey(instance))
+    looked = yield* observe
+    planned = yield* decide(looked.verdict)
+  }
   const turn = yield* takeTurn(pass, looked.verdict, planned, Option.isSome(looked.kubeconfigSecret))
   const poll: Wake = { timer: "poll", at: now + Duration.toMillis(settings.targetPoll) }
   const { decision, seen } = Option.match(turn, {

@@ -54,6 +54,8 @@ export interface Faults {
   readonly reset: (when: "before" | "after", options?: Meets & { times?: number }) => void
   /** Open watches say nothing more, not even bookmarks, and do not end. New ones are well. */
   readonly stallWatches: (kind?: ResourceKind) => void
+  /** Watches tell changes in pairs, at the latest with a bookmark, and of two of one object the later alone. */
+  readonly mergeEvents: (on: boolean) => void
   /** Open watches are closed by the server. */
   readonly cutWatches: (kind?: ResourceKind) => void
   /**
@@ -129,6 +131,7 @@ export const makeFaults = (store: Store, watches: Watches): Faults => {
       plan(meets, { _tag: "Reset", when }, times)
     },
     stallWatches: (kind) => watches.stall(kind),
+    mergeEvents: (on) => watches.merge(on),
     cutWatches: (kind) => watches.cut(kind),
     freezeCache: (kind, version) => {
       for (const each of kindsOf(kind))

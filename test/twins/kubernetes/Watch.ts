@@ -16,6 +16,8 @@ interface Running {
   readonly look: () => void
   readonly end: () => void
   stalled: boolean
+  /** What is held back is to be told now. */
+  due: boolean
 }
 
 const sameKind = (left: ResourceKind, right: ResourceKind | undefined): boolean =>
@@ -23,11 +25,29 @@ const sameKind = (left: ResourceKind, right: ResourceKind | undefined): boolean 
 
 const INITIAL_EVENTS_END = { "k8s.io/initial-events-end": "true" }
 
+const identity = ({ object: { metadata } }: Recorded) =>
+  `${metadata.namespace ?? ""}/${metadata.name}/${metadata.uid}`
+
+/** Of several changes of one object the last alone, as somebody sees it who has missed those before. */
+const merged = (changes: ReadonlyArray<Recorded>): ReadonlyArray<Recorded> => {
+  const last = new Map(changes.map((change) => [identity(change), change]))
+  return changes.flatMap((change): ReadonlyArray<Recorded> => {
+    if (last.get(identity(change)) !== change) return []
+    const first = changes.find((each) => identity(each) === identity(change)) ?? change
+    const { previous } = first
+    if (previous !== undefined) return [{ ...change, previous }]
+    if (change.type === "DELETED") return []
+    const { previous: _, ...added } = change
+    return [{ ...added, type: "ADDED" }]
+  })
+}
+
 const NOTHING: OpenWatch = { bookmark: () => undefined, close: () => undefined }
 
 export class Watches {
   readonly #machine: Machine
   readonly #running = new Set<Running>()
+  #merging = false
 
   constructor(machine: Machine) {
     this.#machine = machine
@@ -88,12 +108,17 @@ export class Watches {
     const running: Running = {
       kind,
       stalled: false,
+      due: false,
       look: () => {
         if (running.stalled) return
-        for (const change of store.changesAfter(kind, version) ?? []) {
+        const news = store.changesAfter(kind, version) ?? []
+        // A change by itself is told with the next one, or with a bookmark.
+        if (this.#merging && news.length === 1 && !running.due) return
+        for (const change of this.#merging ? merged(news) : news) {
           version = change.version
           events(change)
         }
+        version = Math.max(version, news.at(-1)?.version ?? version)
       },
       end: () => {
         this.#running.delete(running)
@@ -107,6 +132,9 @@ export class Watches {
         const now = store.cacheVersion(kind)
         // A watch from a version that is not reached yet stays silent.
         if (running.stalled || query.get("allowWatchBookmarks") !== "true" || now < version) return
+        running.due = true
+        running.look()
+        running.due = false
         version = now
         bookmark()
       },
@@ -118,6 +146,12 @@ export class Watches {
 
   stall(kind: ResourceKind | undefined): void {
     for (const watch of this.#running) if (sameKind(watch.kind, kind)) watch.stalled = true
+  }
+
+  /** From now on watches tell changes in pairs, and of two of one object the later alone. */
+  merge(on: boolean): void {
+    this.#merging = on
+    if (!on) for (const watch of [...this.#running]) watch.look()
   }
 
   cut(kind: ResourceKind | undefined): void {
