@@ -1,7 +1,7 @@
 // The real side: Node with the runner's own file, the pulumi CLI, the Kubernetes provider, a kube-apiserver without
 // controllers, and the stand-in package with the libraries that npm installs.
 import { execFileSync } from "node:child_process"
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import path from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer, Redacted } from "effect"
@@ -59,10 +59,11 @@ export const makeRealSide = Effect.fnUntraced(function* (root: string, libraries
     const [cluster] = config.clusters
     const port = new URL(cluster.cluster.server).port
     if (server !== undefined) cluster.cluster.server = /:[0-9]+$/.test(server) ? server : `${server}:${port}`
-    const caData = "certificate-authority-data"
+    // The server has made its certificate itself, and the kubeconfig trusts any; now it trusts that one.
     if (bundled) {
-      const pem = Buffer.from(cluster.cluster[caData], "base64").toString("utf8")
-      cluster.cluster[caData] = Buffer.from(`${pem}\n${pem}`).toString("base64")
+      delete cluster.cluster["insecure-skip-tls-verify"]
+      const pem = readFileSync(`${root}/api-server/certs/apiserver.crt`)
+      cluster.cluster["certificate-authority-data"] = pem.toString("base64")
     }
     config.users[0].name = user
     config.contexts[0].context.user = user

@@ -31,7 +31,7 @@ import { saidBy } from "./Words.ts"
 
 export type Services = FileSystem.FileSystem | Processes | Disk | ChildProcessSpawner.ChildProcessSpawner
 
-/** Of the target; `user` and `server` are free names in it. `bundled`: the CA that is trusted is another text, with more in it. */
+/** Of the target; `user` and `server` are free names in it. `bundled`: another text says which CA is trusted. */
 export interface OwnKubeconfig {
   readonly user?: string
   readonly server?: string
