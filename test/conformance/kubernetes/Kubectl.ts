@@ -31,7 +31,10 @@ const isAge = (column: unknown) =>
 /** Columns and cells, without ages. */
 const table = (body: unknown) => {
   const columns = listOf(at(body, "columnDefinitions"))
-  const kept = (row: unknown) => listOf(at(row, "cells")).filter((_, index) => !isAge(columns[index]))
+  const kept = (row: unknown) =>
+    listOf(at(row, "cells"))
+      .filter((_, index) => !isAge(columns[index]))
+      .map((cell) => String(cell).replace(/^10\.[\d.]+$/, "address"))
   return {
     kind: at(body, "kind"),
     columns: columns.map((it) => [at(it, "name"), at(it, "format"), at(it, "priority")]),
@@ -104,6 +107,44 @@ const event = {
   note: "it is done",
   regarding: { apiVersion: "v1", kind: "ConfigMap", name: "m", namespace: "asks" },
 }
+
+const DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+
+const pod = { containers: [{ name: "a", image: "b" }] }
+const template = { metadata: { labels: { app: "x" } }, spec: pod }
+const selector = { matchLabels: { app: "x" } }
+const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/asks"
+
+/** A new object by its collection, and its row. */
+const row = (collection: string, body: object): ReadonlyArray<Step<Target>> => [
+  sees(`a new one in ${collection}`, post(collection, { metadata: { name: "x" }, ...body }), (made) =>
+    at(made, "kind"),
+  ),
+  shows(`its row in ${collection}`, `${collection}/x`),
+]
+
+const rows: ReadonlyArray<Step<Target>> = [
+  ...row(`${core}/asks/pods`, { spec: pod }),
+  ...row(`${core}/asks/services`, { spec: { selector: { app: "x" }, ports: [{ port: 80 }] } }),
+  ...row(`${apps}/statefulsets`, { spec: { serviceName: "x", selector, template } }),
+  ...row(`${apps}/replicasets`, { spec: { selector, template } }),
+  ...row(`${apps}/daemonsets`, { spec: { selector, template } }),
+  ...row("/apis/batch/v1/namespaces/asks/jobs", {
+    spec: { template: { spec: { ...pod, restartPolicy: "Never" } } },
+  }),
+  ...row("/apis/networking.k8s.io/v1/namespaces/asks/networkpolicies", { spec: { podSelector: selector } }),
+  ...row("/apis/coordination.k8s.io/v1/namespaces/asks/leases", { spec: { holderIdentity: "me" } }),
+  ...row(`${rbac}/roles`, { rules: [] }),
+  ...row(`${rbac}/rolebindings`, {
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "x" },
+    subjects: [
+      { kind: "ServiceAccount", name: "s", namespace: "asks" },
+      { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "u" },
+      { apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "g" },
+    ],
+  }),
+  ...row("/apis/storage.k8s.io/v1/storageclasses", { provisioner: "p" }),
+]
 
 /** After the definition of PlatformInstances is served. */
 export const kubectl: Scenario<Target> = {
@@ -199,9 +240,16 @@ export const kubectl: Scenario<Target> = {
         spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
       }),
     }),
+    shows("claims", `${core}/asks/persistentvolumeclaims`),
+    ...rows,
+    sees("what the definition is known as", { method: "GET", path: "/apis", accept: DISCOVERY }, (body) =>
+      listOf(at(body, "items")).find((it) => at(it, "metadata", "name") === "platform.di-framework.dev"),
+    ),
     shows("definitions", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
 
     ask("an event", post("/apis/events.k8s.io/v1/namespaces/asks/events", event)),
+    shows("its row", "/apis/events.k8s.io/v1/namespaces/asks/events/e"),
+    shows("its row in the older API", `${core}/asks/events/e`),
     ask("is in the older API, too", { method: "GET", path: `${core}/asks/events/e` }),
     sees(
       "and found by what it is about",

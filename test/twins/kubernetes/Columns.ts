@@ -111,14 +111,22 @@ const duration: Column = {
   },
 }
 
-const subjects: Column = wide({
-  name: "Subjects",
-  of: ({ subjects: all }) =>
-    listOf(all)
-      .filter(isJson)
-      .map(({ name, namespace }) => (namespace === undefined ? name : `${namespace}/${name}`))
-      .join(","),
-})
+const subjectsOf = (name: string, kind: string): Column =>
+  wide({
+    name,
+    of: ({ subjects }) =>
+      listOf(subjects)
+        .filter(isJson)
+        .filter((subject) => subject.kind === kind)
+        .map((subject) => (kind === "ServiceAccount" ? `${subject.namespace}/${subject.name}` : subject.name))
+        .join(", "),
+  })
+
+const SUBJECTS: ReadonlyArray<Column> = [
+  subjectsOf("Users", "User"),
+  subjectsOf("Groups", "Group"),
+  subjectsOf("ServiceAccounts", "ServiceAccount"),
+]
 
 const ROLE: Column = { name: "Role", of: ({ roleRef }) => `${at(roleRef, "kind")}/${at(roleRef, "name")}` }
 const CREATED: Column = field("Created At", "metadata.creationTimestamp")
@@ -130,6 +138,16 @@ const lastSeen = (event: Json): unknown =>
   event.deprecatedLastTimestamp ??
   event.eventTime ??
   at(event, "metadata", "creationTimestamp")
+
+/** Who says it, and which one of them. */
+const source = (event: Json): string => {
+  const { component, host } = objectOf(event.source ?? event.deprecatedSource)
+  const who = [
+    component || event.reportingComponent || event.reportingController,
+    host || event.reportingInstance,
+  ]
+  return who.filter((it) => it !== undefined && it !== "").join(", ")
+}
 
 const EVENT: ReadonlyArray<Column> = [
   { name: "Last Seen", of: (event, now) => age(lastSeen(event), now) },
@@ -143,11 +161,7 @@ const EVENT: ReadonlyArray<Column> = [
     },
   },
   wide({ name: "Subobject", of: (event) => text(at(event, "involvedObject", "fieldPath"), "") }),
-  wide({
-    name: "Source",
-    of: ({ reportingComponent, reportingController, source }) =>
-      text(at(source, "component") || reportingComponent || reportingController, ""),
-  }),
+  wide({ name: "Source", of: source }),
   { name: "Message", of: (event) => text(event.message ?? event.note, "").trim() },
   wide({
     name: "First Seen",
@@ -160,14 +174,22 @@ const EVENT: ReadonlyArray<Column> = [
   wide(NAME),
 ]
 
+/** What a claim has got, once it has a volume. */
+const bound = (name: string, of: (status: Json) => unknown): Column => ({
+  name,
+  of: (claim) => (at(claim, "spec", "volumeName") ? text(of(objectOf(claim.status)), "") : ""),
+})
+
 const CLAIM: ReadonlyArray<Column> = [
   NAME,
   field("Status", "status.phase", ""),
   field("Volume", "spec.volumeName", ""),
-  field("Capacity", "status.capacity.storage", ""),
-  { name: "Access Modes", of: (claim) => accessModes(at(claim, "spec", "accessModes")) },
+  bound("Capacity", (status) => at(status, "capacity", "storage")),
+  bound("Access Modes", (status) => accessModes(status.accessModes)),
   field("StorageClass", "spec.storageClassName", ""),
+  field("VolumeAttributesClass", "spec.volumeAttributesClassName", "<unset>"),
   AGE,
+  wide(field("VolumeMode", "spec.volumeMode", "<unset>")),
 ]
 
 const SHORT_MODES: Readonly<Record<string, string>> = {
@@ -265,6 +287,21 @@ const BY_KIND: Readonly<Record<string, ReadonlyArray<Column>>> = {
     ...TEMPLATE,
     SELECTOR,
   ],
+  DaemonSet: [
+    NAME,
+    number("Desired", "status.desiredNumberScheduled"),
+    number("Current", "status.currentNumberScheduled"),
+    number("Ready", "status.numberReady"),
+    number("Up-to-date", "status.updatedNumberScheduled"),
+    number("Available", "status.numberAvailable"),
+    {
+      name: "Node Selector",
+      of: (set) => selector(at(set, "spec", "template", "spec", "nodeSelector")),
+    },
+    AGE,
+    ...TEMPLATE,
+    SELECTOR,
+  ],
   Job: [
     NAME,
     { name: "Status", of: jobState },
@@ -282,10 +319,17 @@ const BY_KIND: Readonly<Record<string, ReadonlyArray<Column>>> = {
   Lease: [NAME, field("Holder", "spec.holderIdentity", ""), AGE],
   Role: [NAME, CREATED],
   ClusterRole: [NAME, CREATED],
-  RoleBinding: [NAME, ROLE, AGE, subjects],
-  ClusterRoleBinding: [NAME, ROLE, AGE, subjects],
+  RoleBinding: [NAME, ROLE, AGE, ...SUBJECTS],
+  ClusterRoleBinding: [NAME, ROLE, AGE, ...SUBJECTS],
   CustomResourceDefinition: [NAME, CREATED],
-  StorageClass: [NAME, field("Provisioner", "provisioner"), AGE],
+  StorageClass: [
+    NAME,
+    field("Provisioner", "provisioner"),
+    field("ReclaimPolicy", "reclaimPolicy", "Delete"),
+    field("VolumeBindingMode", "volumeBindingMode", "Immediate"),
+    { name: "AllowVolumeExpansion", of: ({ allowVolumeExpansion }) => allowVolumeExpansion === true },
+    AGE,
+  ],
   Event: EVENT,
 }
 

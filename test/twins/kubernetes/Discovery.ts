@@ -3,18 +3,22 @@
 import { apiVersion } from "../../../src/services/Kubernetes/Paths.ts"
 import type { ApiAnswer } from "./ApiServer.ts"
 import type { Json } from "./Json.ts"
-import type { Resource, Resources } from "./Resources.ts"
+import { isCustom, type Resource, type Resources } from "./Resources.ts"
 import { REVIEW_GROUPS, reviewsOf } from "./Reviews.ts"
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+/** Of custom resources, in the server's order. */
+const CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 const STATUS_VERBS = ["get", "patch", "update"]
 
 const singular = ({ kind, singular: own }: Resource): string => own ?? kind.kind.toLowerCase()
 
+const verbsOf = (resource: Resource) => (isCustom(resource) ? CUSTOM_VERBS : VERBS)
+
 const resourceEntries = (resource: Resource): ReadonlyArray<Json> => {
   const { plural, kind, namespaced } = resource.kind
   const { categories, shortNames } = resource
-  const entry = { name: plural, singularName: singular(resource), namespaced, kind, verbs: VERBS }
+  const entry = { name: plural, singularName: singular(resource), namespaced, kind, verbs: verbsOf(resource) }
   const full = {
     ...entry,
     ...(shortNames.length > 0 && { shortNames }),
@@ -35,7 +39,7 @@ const aggregatedEntry = (resource: Resource): Json => {
     responseKind,
     scope: namespaced ? "Namespaced" : "Cluster",
     singularResource: singular(resource),
-    verbs: VERBS,
+    verbs: verbsOf(resource),
     ...(shortNames.length > 0 && { shortNames }),
     ...(categories.length > 0 && { categories }),
     ...(resource.status && {
@@ -102,7 +106,7 @@ const aggregated = (resources: Resources, core: boolean): Json => {
     resources: entries,
   })
   const item = (name: string, versions: ReadonlyArray<Json>) => ({
-    metadata: { name, creationTimestamp: null },
+    metadata: { name },
     versions,
   })
   return {

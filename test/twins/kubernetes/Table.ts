@@ -27,7 +27,7 @@ const builtin = (column: Column): Defined => ({
     column.name,
     "string",
     column.wide === true ? 1 : 0,
-    column === NAME ? "name" : "",
+    column.name === NAME.name ? "name" : "",
     "",
   ),
 })
