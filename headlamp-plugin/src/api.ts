@@ -33,10 +33,14 @@ export const patch = (place: Place, operations: ReadonlyArray<Operation>): Promi
     headers: { ...accept, "Content-Type": "application/json-patch+json" },
   })
 
+/** As it is stored now. */
+export const read = (place: Place): Promise<JsonObject> =>
+  ApiProxy.clusterRequest(one(place), { cluster: place.cluster, headers: accept })
+
 /** As it is stored now; undefined when it is not. */
-export const read = async (place: Place): Promise<JsonObject | undefined> => {
+export const readIfThere = async (place: Place): Promise<JsonObject | undefined> => {
   try {
-    return await ApiProxy.clusterRequest(one(place), { cluster: place.cluster, headers: accept })
+    return await read(place)
   } catch (error) {
     if (typeof error === "object" && error !== null && "status" in error && error.status === 404)
       return undefined

@@ -4,6 +4,7 @@ import { CreateInstance } from "./components/CreateInstance.tsx"
 import { EditInstance } from "./components/EditInstance.tsx"
 import { InstanceDetail } from "./components/InstanceDetail.tsx"
 import { InstanceList } from "./components/InstanceList.tsx"
+import { Readable } from "./components/Readable.tsx"
 import { CREATE, DETAIL, EDIT, LIST, paths } from "./routes.ts"
 
 registerSidebarEntry({
@@ -20,26 +21,42 @@ registerRoute({
   sidebar: LIST,
   name: LIST,
   exact: true,
-  component: () => <InstanceList />,
+  component: () => (
+    <Readable>
+      <InstanceList />
+    </Readable>
+  ),
 })
 registerRoute({
   path: paths[CREATE],
   sidebar: LIST,
   name: CREATE,
   exact: true,
-  component: () => <CreateInstance />,
+  component: () => (
+    <Readable>
+      <CreateInstance />
+    </Readable>
+  ),
 })
 registerRoute({
   path: paths[EDIT],
   sidebar: LIST,
   name: EDIT,
   exact: true,
-  component: () => <EditInstance />,
+  component: () => (
+    <Readable>
+      <EditInstance />
+    </Readable>
+  ),
 })
 registerRoute({
   path: paths[DETAIL],
   sidebar: LIST,
   name: DETAIL,
   exact: true,
-  component: () => <InstanceDetail />,
+  component: () => (
+    <Readable>
+      <InstanceDetail />
+    </Readable>
+  ),
 })

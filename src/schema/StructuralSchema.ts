@@ -1,27 +1,9 @@
 // JSON Schema 2020-12, as Effect Schema emits it, turned into the structural OpenAPI v3 schema a CRD wants
 // (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema).
 import { Predicate, Schema } from "effect"
+import type { StructuralSchema } from "./StructuralNode.ts"
 
-/** A node of a CRD's openAPIV3Schema, as far as this project uses it. */
-export interface StructuralSchema {
-  readonly type: "object" | "array" | "string" | "integer" | "boolean"
-  readonly description?: string
-  readonly default?: string | number
-  readonly format?: string
-  readonly enum?: ReadonlyArray<string>
-  readonly pattern?: string
-  readonly minLength?: number
-  readonly maxLength?: number
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly maxItems?: number
-  readonly items?: StructuralSchema
-  readonly required?: ReadonlyArray<string>
-  readonly properties?: Readonly<Record<string, StructuralSchema>>
-  readonly "x-kubernetes-list-type"?: "map"
-  readonly "x-kubernetes-list-map-keys"?: ReadonlyArray<string>
-  readonly "x-kubernetes-validations"?: ReadonlyArray<{ readonly rule: string; readonly message: string }>
-}
+export type { StructuralSchema } from "./StructuralNode.ts"
 
 const Node: Schema.Codec<StructuralSchema> = Schema.suspend(() =>
   Schema.Struct({

@@ -10,7 +10,8 @@ export const Absent = ({ absence }: { readonly absence: Absence }) => {
     <SectionBox title={t("Platform Instances")}>
       <Alert severity={absence.kind === "other" ? "error" : "info"} role="status">
         <AlertTitle>{say(absence.words)}</AlertTitle>
-        <Typography variant="body2">{absence.message}</Typography>
+        {/* Of a 404 without an object Headlamp says that the cluster is unreachable, which it is not. */}
+        {absence.kind !== "noCrd" && <Typography variant="body2">{absence.message}</Typography>}
       </Alert>
     </SectionBox>
   )

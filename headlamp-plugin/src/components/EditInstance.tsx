@@ -5,13 +5,12 @@ import { useCallback, useEffect, useState } from "react"
 import { useHistory, useParams } from "react-router-dom"
 import * as api from "../api.ts"
 import { type Conflict, conflictOf } from "../logic/conflict.ts"
-import { absenceOf } from "../logic/crdState.ts"
+import { absenceOfOne } from "../logic/crdState.ts"
 import { type Draft, draftOf, objectOf } from "../logic/form.ts"
 import { merge } from "../logic/merge.ts"
 import { editPatch } from "../logic/patch.ts"
 import { refusalOf } from "../logic/refusal.ts"
 import { type JsonObject, rootSchema } from "../logic/schema.ts"
-import { say } from "../logic/words.ts"
 import { DETAIL } from "../routes.ts"
 import { useWords } from "../useWords.ts"
 import { Absent } from "./Absent.tsx"
@@ -41,9 +40,7 @@ export const EditInstance = () => {
     let left = false
     api.read({ namespace, name, cluster }).then(
       (base) => {
-        if (left) return
-        if (base === undefined) setFailure(Object.assign(new Error(`${namespace}/${name}`), { status: 410 }))
-        else setOpened({ base, draft: draftOf(base), round: 0 })
+        if (!left) setOpened({ base, draft: draftOf(base), round: 0 })
       },
       (error) => left || setFailure(error),
     )
@@ -57,17 +54,7 @@ export const EditInstance = () => {
     [history, namespace, name],
   )
 
-  if (failure !== undefined) {
-    const absence = absenceOf(failure)
-    return (
-      <Absent
-        absence={{
-          ...absence,
-          words: say("The instance {{name}} cannot be read.", { name: `${namespace}/${name}` }),
-        }}
-      />
-    )
-  }
+  if (failure !== undefined) return <Absent absence={absenceOfOne(failure, `${namespace}/${name}`)} />
   if (opened === undefined) return <Loader title={t("Loading the instance")} />
   const { base, round } = opened
 
@@ -79,7 +66,7 @@ export const EditInstance = () => {
       await api.patch({ namespace, name, cluster }, operations)
     } catch (error) {
       if (refusalOf(error).kind !== "conflict") throw error
-      const current = await api.read({ namespace, name, cluster })
+      const current = await api.readIfThere({ namespace, name, cluster })
       const found = conflictOf(base, current)
       if (found.kind === "none") throw error
       setConflict({ conflict: found, current })

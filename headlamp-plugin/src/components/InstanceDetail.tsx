@@ -3,10 +3,12 @@ import { Router, Utils } from "@kinvolk/headlamp-plugin/lib"
 import { AuthVisible, DetailsGrid } from "@kinvolk/headlamp-plugin/lib/CommonComponents"
 import { Button } from "@mui/material"
 import { Link as RouterLink, useParams } from "react-router-dom"
+import { absenceOfOne } from "../logic/crdState.ts"
 import { statusOf, versionOf } from "../logic/status.ts"
 import { PlatformInstance } from "../PlatformInstance.ts"
 import { EDIT } from "../routes.ts"
 import { useWords } from "../useWords.ts"
+import { Absent } from "./Absent.tsx"
 import { Conditions } from "./detail/Conditions.tsx"
 import { DeleteInstance, Holdup } from "./detail/Deletion.tsx"
 import { Events } from "./detail/Events.tsx"
@@ -45,12 +47,16 @@ const Actions = ({ item }: { readonly item: PlatformInstance }) => {
 export const InstanceDetail = () => {
   const { t } = useWords()
   const { namespace, name } = useParams<{ namespace: string; name: string }>()
+  const cluster = Utils.getCluster() ?? ""
+  // The same question as the grid's own, so it is asked once.
+  const [found, error] = PlatformInstance.useGet(name, namespace, { cluster })
+  if (!found && error) return <Absent absence={absenceOfOne(error, `${namespace}/${name}`)} />
   return (
     <DetailsGrid
       resourceType={PlatformInstance}
       name={name}
       namespace={namespace}
-      cluster={Utils.getCluster() ?? ""}
+      cluster={cluster}
       noDefaultActions
       actions={(item: PlatformInstance | null) =>
         item === null ? [] : [<Actions key="actions" item={item} />]

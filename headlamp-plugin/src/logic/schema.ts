@@ -1,5 +1,6 @@
 // The CRD's schema as the plugin has it: `generated/crd.ts`, written from the operator's own by tools/generate.ts.
 // What fields there are, what they may hold and what is said about them comes from there and from nowhere else.
+import type { StructuralSchema } from "../../../src/schema/StructuralNode.ts"
 import { crd } from "../generated/crd.ts"
 
 export type Json = string | number | boolean | null | ReadonlyArray<Json> | JsonObject
@@ -8,30 +9,9 @@ export interface JsonObject {
 }
 export type Path = ReadonlyArray<string | number>
 
-/** A node of a structural schema, as far as this CRD uses it. */
-export interface Schema {
-  readonly type: "object" | "array" | "string" | "integer" | "boolean"
-  readonly description?: string
-  readonly default?: string | number
-  readonly format?: string
-  readonly enum?: ReadonlyArray<string>
-  readonly pattern?: string
-  readonly minLength?: number
-  readonly maxLength?: number
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly maxItems?: number
-  readonly items?: Schema
-  readonly required?: ReadonlyArray<string>
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly "x-kubernetes-list-type"?: "map"
-  readonly "x-kubernetes-list-map-keys"?: ReadonlyArray<string>
-  readonly "x-kubernetes-validations"?: ReadonlyArray<Rule>
-}
-export interface Rule {
-  readonly rule: string
-  readonly message: string
-}
+/** A node of the schema. */
+export type Schema = StructuralSchema
+export type Rule = NonNullable<Schema["x-kubernetes-validations"]>[number]
 
 export const { group, version, kind, plural, platformVersion } = crd
 export const apiVersion = `${group}/${version}`

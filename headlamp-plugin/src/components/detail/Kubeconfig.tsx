@@ -90,6 +90,7 @@ export const Kubeconfig = ({ namespace, instance, secret, cluster }: Props) => {
             {shown !== undefined && (
               <Box
                 component="pre"
+                role="region"
                 tabIndex={0}
                 aria-label={t("Kubeconfig")}
                 sx={{ overflow: "auto", maxHeight: "24rem" }}

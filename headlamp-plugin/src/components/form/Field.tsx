@@ -56,12 +56,14 @@ export const Field = memo(function Field({
             <Checkbox
               id={id}
               checked={value === true}
-              inputProps={{ "aria-describedby": helpId }}
+              inputProps={{ "aria-describedby": helpId, "aria-invalid": bad }}
               onChange={({ target }) => onValue(path, target.checked ? true : undefined)}
             />
           }
         />
-        <FormHelperText id={helpId}>{help}</FormHelperText>
+        <FormHelperText id={helpId} role={bad ? "alert" : undefined}>
+          {help}
+        </FormHelperText>
       </FormControl>
     )
   const choices = schema.enum ?? multiple
@@ -79,7 +81,12 @@ export const Field = memo(function Field({
       margin="dense"
       select={choices !== undefined}
       helperText={help}
-      FormHelperTextProps={{ id: helpId, ...(bad ? { role: "alert" } : {}) }}
+      FormHelperTextProps={{
+        id: helpId,
+        // What a locked field is for is still to be read.
+        sx: { "&.Mui-disabled": { color: "text.secondary" } },
+        ...(bad ? { role: "alert" } : {}),
+      }}
       inputProps={{
         "aria-describedby": helpId,
         ...(choices === undefined ? { spellCheck: false, autoComplete: "off" } : {}),

@@ -109,7 +109,7 @@ export const InstanceForm = ({ title, initial, base, submitLabel, onSubmit, onCa
                   <Button
                     size="small"
                     color="inherit"
-                    sx={{ textTransform: "none", p: 0 }}
+                    sx={{ textTransform: "none", textAlign: "left", p: 0, minHeight: 24 }}
                     onClick={() => goTo(issue)}
                   >
                     {`${pathText(issue.path)}: ${say(issue.words)}`}

@@ -14,7 +14,14 @@ export const Preview = ({ title, text, onClose }: Props) => {
     <Dialog open onClose={onClose} maxWidth="md" fullWidth aria-labelledby="preview-title">
       <DialogTitle id="preview-title">{title}</DialogTitle>
       <DialogContent>
-        <Box component="pre" id="preview" tabIndex={0} sx={{ m: 0, overflow: "auto" }}>
+        <Box
+          component="pre"
+          id="preview"
+          role="region"
+          aria-label={title}
+          tabIndex={0}
+          sx={{ m: 0, overflow: "auto" }}
+        >
           {text}
         </Box>
       </DialogContent>

@@ -1,18 +1,17 @@
 // `spec.platform.tenants`
-import { Button } from "@mui/material"
 import { memo, useCallback } from "react"
 import type { Issue } from "../../logic/checks.ts"
-import { addEntry, fieldText, removeEntry, renameTenant } from "../../logic/form.ts"
-import { isList, isUnder, type Json, type Path, pathText, schemaAt, valueAt } from "../../logic/schema.ts"
+import { fieldText, removeEntry, renameTenant } from "../../logic/form.ts"
+import { type Json, type Path, pathText, schemaAt, valueAt } from "../../logic/schema.ts"
 import { useWords } from "../../useWords.ts"
 import { Entry } from "./Entry.tsx"
 import type { Editing, ListProps } from "./editing.ts"
 import { Fields } from "./Fields.tsx"
-import { Section } from "./Section.tsx"
+import { ListSection } from "./ListSection.tsx"
 
 const at: Path = ["spec", "platform", "tenants"]
 const schema = schemaAt([...at, 0])
-const NONE: ReadonlyArray<Issue> = []
+const fresh = { name: "" }
 const names = [
   "name",
   "deletionPolicy",
@@ -82,58 +81,28 @@ const Tenant = memo(function Tenant({
 
 export const Tenants = memo(function Tenants({ value, issues, open, onOpen, ...editing }: ListProps) {
   const { t } = useWords()
-  const tenants = isList(value) ? value : []
   return (
-    <Section
+    <ListSection
       id="section-tenants"
-      title={t("Tenants ({{count}})", { count: tenants.length })}
-      action={
-        <Button
-          size="small"
-          variant="outlined"
-          onClick={() => {
-            editing.onDraft((draft) => addEntry(draft, at, { name: "" }))
-            onOpen(tenants.length)
-          }}
-        >
-          {t("Add tenant")}
-        </Button>
-      }
-    >
-      <OwnIssues issues={issues} at={at} />
-      <ul style={{ margin: 0, padding: 0 }}>
-        {tenants.map((tenant, index) => {
-          const about = issues.filter(({ path }) => isUnder(path, [...at, index]))
-          return (
-            <Tenant
-              key={index}
-              index={index}
-              value={tenant}
-              issues={about.length === 0 ? NONE : about}
-              open={open === index}
-              onOpen={onOpen}
-              {...editing}
-            />
-          )
-        })}
-      </ul>
-    </Section>
+      title={(count) => t("Tenants ({{count}})", { count })}
+      at={at}
+      addLabel={t("Add tenant")}
+      fresh={fresh}
+      value={value}
+      issues={issues}
+      onDraft={editing.onDraft}
+      onOpen={onOpen}
+      entry={(tenant, index, about) => (
+        <Tenant
+          key={index}
+          index={index}
+          value={tenant}
+          issues={about}
+          open={open === index}
+          onOpen={onOpen}
+          {...editing}
+        />
+      )}
+    />
   )
 })
-
-/** What is wrong with a list as a whole. */
-export const OwnIssues = ({
-  issues,
-  at: place,
-}: {
-  readonly issues: ReadonlyArray<Issue>
-  readonly at: Path
-}) => {
-  const { say } = useWords()
-  const own = issues.filter(({ path }) => path.length === place.length && isUnder(path, place))
-  return own.length === 0 ? null : (
-    <p role="alert" style={{ color: "#d32f2f" }}>
-      {own.map(({ words }) => say(words)).join("; ")}
-    </p>
-  )
-}

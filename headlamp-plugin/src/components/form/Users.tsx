@@ -9,13 +9,13 @@ import { Entry } from "./Entry.tsx"
 import type { Editing, ListProps } from "./editing.ts"
 import { Field } from "./Field.tsx"
 import { Fields } from "./Fields.tsx"
-import { Section } from "./Section.tsx"
-import { OwnIssues } from "./Tenants.tsx"
+import { ListSection } from "./ListSection.tsx"
+import { OwnIssues } from "./OwnIssues.tsx"
 
 const at: Path = ["spec", "platform", "users"]
 const schema = schemaAt([...at, 0])
 const membership = schemaAt([...at, 0, "memberships", 0])
-const NONE: ReadonlyArray<Issue> = []
+const fresh = { name: "", memberships: [] }
 const names = ["name", "suspended"]
 
 interface RowProps extends Editing {
@@ -135,7 +135,6 @@ interface Props extends ListProps {
 
 export const Users = memo(function Users({ value, tenants, issues, open, onOpen, ...editing }: Props) {
   const { t } = useWords()
-  const users = isList(value) ? value : []
   const tenantNames = useMemo(
     () =>
       isList(tenants)
@@ -144,39 +143,27 @@ export const Users = memo(function Users({ value, tenants, issues, open, onOpen,
     [tenants],
   )
   return (
-    <Section
+    <ListSection
       id="section-users"
-      title={t("Users and memberships ({{count}})", { count: users.length })}
-      action={
-        <Button
-          size="small"
-          variant="outlined"
-          onClick={() => {
-            editing.onDraft((draft) => addEntry(draft, at, { name: "", memberships: [] }))
-            onOpen(users.length)
-          }}
-        >
-          {t("Add user")}
-        </Button>
-      }
-    >
-      <OwnIssues issues={issues} at={at} />
-      <ul style={{ margin: 0, padding: 0 }}>
-        {users.map((user, index) => {
-          const about = issues.filter(({ path }) => isUnder(path, [...at, index]))
-          return (
-            <User
-              key={index}
-              index={index}
-              value={user}
-              issues={about.length === 0 ? NONE : about}
-              tenants={open === index ? tenantNames : undefined}
-              onOpen={onOpen}
-              {...editing}
-            />
-          )
-        })}
-      </ul>
-    </Section>
+      title={(count) => t("Users and memberships ({{count}})", { count })}
+      at={at}
+      addLabel={t("Add user")}
+      fresh={fresh}
+      value={value}
+      issues={issues}
+      onDraft={editing.onDraft}
+      onOpen={onOpen}
+      entry={(user, index, about) => (
+        <User
+          key={index}
+          index={index}
+          value={user}
+          issues={about}
+          tenants={open === index ? tenantNames : undefined}
+          onOpen={onOpen}
+          {...editing}
+        />
+      )}
+    />
   )
 })
