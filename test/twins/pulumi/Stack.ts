@@ -5,6 +5,7 @@ import type { RunRequest } from "../../../src/services/Pulumi/Protocol.ts"
 import { type Backend, ensureMeta, readStateText, stackName, writeStateText } from "./Backend.ts"
 import { CliError } from "./Errors.ts"
 import { type Keeper, makeKeeper, openKeeper } from "./Passphrase.ts"
+import { referenceOf } from "./Run.ts"
 import { checkpointText, type Deployment, parseCheckpoint } from "./Snapshot.ts"
 import { isSameConfig, readSettings, withConfig, writeSettings } from "./StackSettings.ts"
 import type { StackConfig } from "./sdk/Sdk.ts"
@@ -67,10 +68,28 @@ const readStored = Effect.fnUntraced(function* ({ backend }: StackContext) {
   return { text, stored }
 })
 
+/** Each resource hangs on what is there: the CLI refuses any other state (seen). */
+const isConsistent = ({ resources }: Deployment): boolean => {
+  const urns = new Set(resources.map(({ urn }) => urn))
+  const references = new Set(resources.map(referenceOf))
+  return resources.every(
+    ({ parent, provider, dependencies = [] }) =>
+      (parent === undefined || urns.has(parent)) &&
+      (provider === undefined || references.has(provider)) &&
+      dependencies.every((urn) => urns.has(urn)),
+  )
+}
+
 export const openStack = Effect.fnUntraced(function* (context: StackContext, stack: string) {
   const { text, stored } = yield* readStored(context)
   const { keeper, settings } = yield* openSettings(context, stack, stored.salt, operating)
-  return { keeper, settings, deployment: stored.open(keeper), text }
+  const deployment = stored.open(keeper)
+  if (!isConsistent(deployment)) {
+    return yield* new CliError({
+      message: "error: The Pulumi CLI encountered a snapshot integrity error. This is a bug!",
+    })
+  }
+  return { keeper, settings, deployment, text }
 })
 
 /** Makes the stack unless it is there. */
