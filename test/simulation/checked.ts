@@ -1,7 +1,7 @@
 // A simulated world that is looked at all the time (twins/world/Invariants.ts), with what a run is judged by in the end: the
 // instance is really Ready, or gone with nothing left, and nothing is written any more.
 import { assert } from "@effect/vitest"
-import { Duration, Effect } from "effect"
+import { Duration, Effect, Predicate } from "effect"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { until } from "../twins/simulation/Simulation.ts"
 import { paths } from "../twins/world/Image.ts"
@@ -44,7 +44,13 @@ export const makeChecked = Effect.fnUntraced(function* (options: WorldOptions = 
         }),
     )
   }
-  return { ...world, invariants, before, operate } satisfies CheckedWorld
+  // A finalizer that a person takes away is no fault of the operator's.
+  const edit: World["edit"] = (patch, of) => {
+    const { metadata } = patch
+    const takesFinalizers = Predicate.isObject(metadata) && "finalizers" in metadata
+    return takesFinalizers ? invariants.byHand(() => world.edit(patch, of)) : world.edit(patch, of)
+  }
+  return { ...world, edit, invariants, before, operate } satisfies CheckedWorld
 })
 
 /** Nothing that must hold at every instant was broken. */
@@ -71,10 +77,7 @@ export const gone = (world: World) =>
 const isPolicy = (name: string) => name.startsWith("host ValidatingAdmissionPolicy")
 
 /** What is still there of an instance that is gone. */
-export const leftBehind = (
-  world: CheckedWorld,
-  others: ReadonlyArray<string> = [],
-): ReadonlyArray<string> =>
+export const leftBehind = (world: CheckedWorld, others: ReadonlyArray<string> = []): ReadonlyArray<string> =>
   [
     ...objects(world).filter((name) => !world.before.has(name) && !isPolicy(name)),
     ...world.files.list(`${paths.state}/instances`).map((name) => `state of ${name}`),

@@ -144,6 +144,10 @@ const tolerated: ReadonlyArray<readonly [RegExp, string]> = [
     /^file \S*\/\.pulumi\/locks\/organization/,
     "an empty folder that the engine makes for its lock, and makes again",
   ],
+  [
+    /^made (host|vcluster in \S+) (ConfigMap \S+\/kube-root-ca\.crt|(Service|EndpointSlice) \S+\/vcluster-node-)/,
+    "without its Service a vCluster makes what it syncs again and again, and longer where that is seen later",
+  ],
 ]
 
 /** What has come otherwise than without that view. */
