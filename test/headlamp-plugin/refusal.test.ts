@@ -1,6 +1,6 @@
 // The API server's refusals, in the words that Headlamp hands on.
 import { assert, describe, it } from "@effect/vitest"
-import { absenceOf } from "../../headlamp-plugin/src/logic/crdState.ts"
+import { absenceOf, absenceOfOne } from "../../headlamp-plugin/src/logic/crdState.ts"
 import { refusalOf } from "../../headlamp-plugin/src/logic/refusal.ts"
 import { pathText } from "../../headlamp-plugin/src/logic/schema.ts"
 
@@ -100,6 +100,21 @@ describe("an absent list", () => {
         null,
       ].map((error) => absenceOf(error).kind),
       ["noCrd", "forbidden", "other", "other", "other"],
+    )
+  })
+
+  it("and of one instance also that it is not there", () => {
+    assert.deepStrictEqual(
+      [
+        failure(404, 'platforminstances.platform.di-framework.dev "one" not found'),
+        failure(404, 'Not Found - platforminstances.platform.di-framework.dev "one" not found'),
+        failure(404, "404 page not found"),
+        failure(404, "Unreachable"),
+        failure(403, "Forbidden"),
+        failure(500, "etcdserver"),
+        null,
+      ].map((error) => absenceOfOne(error, "team-a/one").kind),
+      ["notFound", "notFound", "noCrd", "noCrd", "forbidden", "other", "other"],
     )
   })
 })

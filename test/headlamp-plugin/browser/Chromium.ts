@@ -36,6 +36,29 @@ interface Message {
   readonly type: () => string
   readonly text: () => string
 }
+/** A node of the tree that Chromium gives to screen readers (CDP, Accessibility.AXNode). */
+export interface AccessibleNode {
+  readonly nodeId: string
+  readonly backendDOMNodeId?: number
+  readonly ignored: boolean
+  readonly role?: { readonly value?: string }
+  readonly name?: { readonly value?: string }
+  readonly description?: { readonly value?: string }
+  readonly properties?: ReadonlyArray<{
+    readonly name: string
+    readonly value: { readonly value?: unknown }
+  }>
+  readonly childIds?: ReadonlyArray<string>
+}
+interface Devtools {
+  readonly send: {
+    (method: "Accessibility.getFullAXTree"): Promise<{ readonly nodes: ReadonlyArray<AccessibleNode> }>
+    (
+      method: "DOM.describeNode",
+      node: { readonly backendNodeId: number },
+    ): Promise<{ readonly node: { readonly attributes?: ReadonlyArray<string> } }>
+  }
+}
 export interface Page {
   readonly goto: (url: string) => Promise<unknown>
   readonly locator: (selector: string) => Locator
@@ -51,12 +74,13 @@ export interface Page {
   readonly waitForEvent: (name: "download") => Promise<Download>
   readonly url: () => string
   readonly setViewportSize: (size: { readonly width: number; readonly height: number }) => Promise<void>
-  readonly emulateMedia: (media: { readonly colorScheme: "dark" | "light" }) => Promise<void>
+  readonly addScriptTag: (options: { readonly path: string }) => Promise<unknown>
   readonly content: () => Promise<string>
   readonly goBack: () => Promise<unknown>
 }
 interface Context {
   readonly newPage: () => Promise<Page>
+  readonly newCDPSession: (page: Page) => Promise<Devtools>
   readonly addCookies: (
     cookies: ReadonlyArray<{ readonly name: string; readonly value: string; readonly url: string }>,
   ) => Promise<void>
@@ -76,20 +100,32 @@ interface Playwright {
   readonly chromium: { readonly launch: (options: object) => Promise<Browser> }
 }
 
+/** What the browser says its user prefers; Headlamp's theme follows it. */
+export type Colours = "light" | "dark"
+
 const plugin = join(import.meta.dirname, "../../../headlamp-plugin/")
 const playwright = (): Playwright => createRequire(plugin)("playwright-core")
+/** The script that measures a page's accessibility, by itself. */
+export const axeScript = (): string => createRequire(plugin).resolve("axe-core/axe.min.js")
 
 export interface User {
   readonly page: Page
   /** Where the page has asked for something that is not on this machine. */
   readonly strangers: ReadonlyArray<string>
-  /** Errors on the console, but for answers that are refusals: the browser itself reports each of those. */
+  /**
+   * Errors on the console, but for answers that are refusals: the browser itself reports each of those, and Headlamp one
+   * that is no JSON, as the API server's is where there is no CRD.
+   */
   readonly errors: ReadonlyArray<string>
+  /** What a screen reader is given of the page. */
+  readonly tree: () => Promise<ReadonlyArray<AccessibleNode>>
+  /** The attributes of an element of that tree: name, value, name, value. */
+  readonly attributes: (node: AccessibleNode) => Promise<ReadonlyArray<string>>
   readonly leave: () => Promise<void>
 }
 
 export const startChromium = async (): Promise<{
-  readonly signIn: (url: string, token: string) => Promise<User>
+  readonly signIn: (url: string, token: string, colours?: Colours) => Promise<User>
   readonly close: () => Promise<void>
 }> => {
   const browser = await playwright().chromium.launch({
@@ -104,11 +140,12 @@ export const startChromium = async (): Promise<{
       "--disable-sync",
     ],
   })
-  const signIn = async (url: string, token: string): Promise<User> => {
+  const signIn = async (url: string, token: string, colours: Colours = "light"): Promise<User> => {
     const context = await browser.newContext({
       viewport: { width: 1400, height: 1000 },
       acceptDownloads: true,
       locale: "en",
+      colorScheme: colours,
     })
     // Against what never comes; a busy machine makes nothing fail.
     context.setDefaultTimeout(120_000)
@@ -122,12 +159,24 @@ export const startChromium = async (): Promise<{
     context.on("console", (message) => {
       if (
         message.type() === "error" &&
-        !/^Failed to load resource: the server responded/.test(message.text())
+        !/^(Failed to load resource: the server responded|Unable to parse error json at url)/.test(
+          message.text(),
+        )
       )
         errors.push(message.text())
     })
     context.on("weberror", (error) => errors.push(String(error.error())))
-    return { page: await context.newPage(), strangers, errors, leave: () => context.close() }
+    const page = await context.newPage()
+    const devtools = await context.newCDPSession(page)
+    return {
+      page,
+      strangers,
+      errors,
+      tree: async () => (await devtools.send("Accessibility.getFullAXTree")).nodes,
+      attributes: async ({ backendDOMNodeId = 0 }) =>
+        (await devtools.send("DOM.describeNode", { backendNodeId: backendDOMNodeId })).node.attributes ?? [],
+      leave: () => context.close(),
+    }
   }
   return { signIn, close: () => browser.close() }
 }

@@ -14,6 +14,11 @@ export const openList = async (page: Page, url: string): Promise<void> => {
   await page.goto(url + at(""))
 }
 
+/** Goes to a page of the plugin and waits for nothing. */
+export const openPath = async (page: Page, url: string, path: string): Promise<void> => {
+  await page.goto(url + at(path))
+}
+
 export const openInstance = async (page: Page, url: string, key: string): Promise<void> => {
   await page.goto(url + at(`/${key}`))
   await page.getByText("Conditions").first().waitFor()

@@ -1,4 +1,4 @@
-// Three people with rights of their own: each a ServiceAccount, signed in by its token.
+// People with rights of their own: each a ServiceAccount, signed in by its token.
 
 /** Runs kubectl as an administrator and gives what it printed. */
 export type Kubectl = (args: ReadonlyArray<string>, input?: string) => Promise<string>
@@ -33,6 +33,8 @@ export interface Tokens {
   readonly editor: string
   /** May see instances of the namespace and nothing else. */
   readonly viewer: string
+  /** May do nothing. */
+  readonly stranger: string
 }
 
 /** Makes the namespace, the people in it, and their tokens. The admin's binding is cluster-wide, by the namespace's name. */
@@ -49,11 +51,17 @@ export const makeUsers = async (kubectl: Kubectl, namespace: string): Promise<To
     },
     ...role("editor", namespace, [rule([group], ["platforminstances"], ["*"]), rule([""], ["events"], read)]),
     ...role("viewer", namespace, [rule([group], ["platforminstances"], read)]),
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "stranger", namespace } },
   ]
   await kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }))
   const token = async (name: string) =>
     (await kubectl(["create", "token", name, "--namespace", namespace, "--duration=3h"])).trim()
-  return { admin: await token("admin"), editor: await token("editor"), viewer: await token("viewer") }
+  return {
+    admin: await token("admin"),
+    editor: await token("editor"),
+    viewer: await token("viewer"),
+    stranger: await token("stranger"),
+  }
 }
 
 export const removeUsers = async (kubectl: Kubectl, namespace: string): Promise<void> => {
