@@ -21,6 +21,13 @@ const pod = {
   },
 }
 
+const job = {
+  apiVersion: "batch/v1",
+  kind: "Job",
+  metadata: { name: "job" },
+  spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "none:1" }] } } },
+}
+
 export const namespaces: Scenario<Rest> = {
   name: "namespaces",
   steps: [
@@ -121,6 +128,18 @@ export const namespaces: Scenario<Rest> = {
           yield* rest.request("POST", path, manifest("three"))
           const after = yield* until("it is Active", get(rest, `${path}/three`))
           return [after.metadata.uid === before.metadata.uid ? "the same" : "another", after.status]
+        }),
+    },
+    {
+      name: "a Job whose pod has not ended does not keep its namespace",
+      run: (rest) =>
+        Effect.gen(function* () {
+          yield* rest.request("POST", path, manifest("four"))
+          yield* untilSeen(rest, `${path}/four/serviceaccounts/default`)
+          yield* rest.request("POST", "/apis/batch/v1/namespaces/four/jobs", job)
+          yield* untilListed(rest, `${path}/four/pods`, (pods) => pods.length === 1)
+          yield* rest.request("DELETE", `${path}/four`)
+          return yield* untilGone(rest, `${path}/four`)
         }),
     },
   ],

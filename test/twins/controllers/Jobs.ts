@@ -2,6 +2,7 @@
 // kube-controller-manager 1.35 (pkg/controller/job, ttlafterfinished). Indexed Jobs and failure policies are left out.
 import { Job, Pod } from "../../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { ApiStatus } from "../kubernetes/ApiServer.ts"
 import { type Cluster, watchOwn, watchOwned } from "./Cluster.ts"
 import { keyOf, refOf } from "./Controller.ts"
 import { controllerReference, createPod, isActive, podManifest, podsOf } from "./Pods.ts"
@@ -69,6 +70,17 @@ export const runJobs = (cluster: Cluster) => {
     })
   }
 
+  /** Up to the first that is refused, as in a terminating namespace: what has ended is counted and let go all the same. */
+  const createAll = (job: KubeObject, count: number): ApiStatus | undefined => {
+    try {
+      for (let n = 0; n < count; n++) create(job)
+      return undefined
+    } catch (error) {
+      if (error instanceof ApiStatus) return error
+      throw error
+    }
+  }
+
   const condition = (
     type: string,
     reason: string,
@@ -128,6 +140,7 @@ export const runJobs = (cluster: Cluster) => {
     let failed = (status?.failed ?? 0) + over.length - newSucceeded
     let active = pods.filter(isActive)
     let again: number | undefined
+    let refused: ApiStatus | undefined
     const startTime = status?.startTime ?? timestamp(tasks.now())
     const begun: KubeObject = { ...job, status: { ...Object(job.status), startTime } }
     const why = verdict(begun, failed, succeeded, active.length)
@@ -147,7 +160,7 @@ export const runJobs = (cluster: Cluster) => {
         failed,
       )
       if (active.length < wanted && next > tasks.now()) again = next - tasks.now()
-      else for (let n = active.length; n < wanted; n++) create(job)
+      else refused = createAll(job, wanted - active.length)
     }
     if (spec.activeDeadlineSeconds !== undefined && why === undefined) {
       const left = Date.parse(startTime) + spec.activeDeadlineSeconds * 1000 - tasks.now()
@@ -155,6 +168,7 @@ export const runJobs = (cluster: Cluster) => {
     }
     report(job.metadata, startTime, succeeded, failed, why)
     for (const pod of over) release(pod)
+    if (refused !== undefined) throw refused
     return again
   }
 
