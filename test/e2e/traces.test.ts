@@ -162,10 +162,12 @@ describe("a life of an instance in Jaeger", { timeout: 1_800_000 }, () => {
     assert.deepInclude(span?.tags, reason)
     assert.strictEqual(span?.tags["otel.status_description"], conditionOf(failed, "Installed")?.message)
 
-    await kubectl(
-      ["create", "secret", "generic", "oauth", "--namespace", key.namespace, "--from-file=secret=/dev/stdin"],
-      { input: clientSecret },
-    )
+    await apply({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "oauth", namespace: key.namespace },
+      stringData: { secret: clientSecret },
+    })
     secrets.push(clientSecret)
     await requestReconcile(key)
     await untilReady(key)
