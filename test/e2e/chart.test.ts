@@ -90,8 +90,10 @@ describe("the operator's chart", () => {
     const { status } = await getInstance(key)
     await installChart(...newer)
     await untilChecked(2)
-    const seconds = /"secondsSinceStart":([\d.]+)/.exec(await logOf(await leader()))?.[1]
-    assert.isDefined(seconds)
+    const seconds = await until(
+      "its log says when it was ready",
+      async () => /"secondsSinceStart":([\d.]+)/.exec(await logOf(await leader()))?.[1],
+    )
     console.log(`from the start of the process to /readyz: ${seconds} s`)
     await assertStill(key, first)
     assert.strictEqual(await record(), recorded)

@@ -2,7 +2,7 @@
 import { operatorNamespace } from "./Cluster.ts"
 import { kubectl } from "./Kubectl.ts"
 import { type Incarnation, leader } from "./Operator.ts"
-import { untilTrue } from "./Until.ts"
+import { until, untilTrue } from "./Until.ts"
 
 /** Requests since the process was started; `host` chooses those to one of the servers. */
 export const requestsOf = async ({ pod }: Pick<Incarnation, "pod">, host?: string): Promise<number> => {
@@ -21,7 +21,7 @@ const aCheck = 3
 /** From now on the operator that works has checked the APIs of its instances so many times in all. */
 export const untilChecked = async (times: number): Promise<void> => {
   const working = await leader()
-  const before = await requestsOf(working, "vcluster")
+  const before = await until("its metrics answer", () => requestsOf(working, "vcluster"))
   await untilTrue(`${times} checks of targets`, async () => {
     return (await requestsOf(working, "vcluster")) >= before + times * aCheck
   })
