@@ -7,6 +7,7 @@ import { assertStill, type Identity, settledIdentity } from "./support/Identity.
 import {
   conditionOf,
   deleteInstance,
+  editInstance,
   getInstance,
   type Key,
   manifest,
@@ -33,12 +34,6 @@ leavesNothing("chart")
 const namespace = "chart"
 const key: Key = { namespace, name: "one" }
 const inOperator = ["--namespace", operatorNamespace]
-
-const edit = (of: Key, spec: object): Promise<string> =>
-  kubectl([
-    ...["patch", "pi", of.name, "--namespace", of.namespace, "--type=merge"],
-    `--patch=${JSON.stringify({ spec })}`,
-  ])
 
 const record = async (): Promise<string> => {
   const { record } = await instanceState(key.namespace, key.name)
@@ -75,7 +70,9 @@ describe("the operator's chart", () => {
 
   it("is rolled back in the middle of a change, which comes to its end", async () => {
     const before = await settledIdentity(key)
-    await edit(key, { platform: { tenants: ["acme", "globex", "umbrella"].map((name) => ({ name })) } })
+    await editInstance(key, {
+      platform: { tenants: ["acme", "globex", "umbrella"].map((name) => ({ name })) },
+    })
     await duringUp(key)
     await rollBackChart()
     await untilReady(key)
@@ -126,7 +123,7 @@ describe("the operator's chart", () => {
     })
     await installChart("--set", "networkPolicy.enabled=true")
     // A version that has to be fetched, and a target that has to be reached.
-    await edit(key, { version: "6.0.21" })
+    await editInstance(key, { version: "6.0.21" })
     const ready = await untilReady(key)
     assert.strictEqual(ready.status?.installedVersion, "6.0.21")
     await kubectl(["delete", "networkpolicy", "default-deny", ...inOperator])
@@ -134,7 +131,7 @@ describe("the operator's chart", () => {
 
   it("leaves a node that is drained in the middle of an upgrade, and ends that elsewhere", async () => {
     const [node] = await names("nodes")
-    await edit(key, { version: "6.0.22" })
+    await editInstance(key, { version: "6.0.22" })
     await duringUp(key)
     await kubectl([
       ...["drain", String(node), "--pod-selector=app.kubernetes.io/name=platform-operator"],
@@ -177,7 +174,9 @@ describe("the operator's chart", () => {
     }
     const before = await settledIdentity(key)
     await put(Buffer.from("another passphrase").toString("base64"))
-    await edit(key, { platform: { tenants: [{ name: "acme" }, { name: "globex" }, { name: "initech" }] } })
+    await editInstance(key, {
+      platform: { tenants: [{ name: "acme" }, { name: "globex" }, { name: "initech" }] },
+    })
     const failed = await until("the install fails", async () => {
       const found = await getInstance(key)
       return conditionOf(found, "Installed")?.reason === "InstallFailed" ? found : undefined

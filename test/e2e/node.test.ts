@@ -11,6 +11,7 @@ import { inside } from "./support/Inside.ts"
 import {
   conditionOf,
   deleteInstance,
+  editInstance,
   findHostNamespace,
   getInstance,
   isReady,
@@ -19,7 +20,7 @@ import {
   revisions,
   untilReady,
 } from "./support/Instance.ts"
-import { apply, createNamespace, exists, getJson, kubectl, uidOf } from "./support/Kubectl.ts"
+import { apply, createNamespace, exists, getJson, uidOf } from "./support/Kubectl.ts"
 import { leavesNothing } from "./support/Leaks.ts"
 import { killNode } from "./support/NodeDeath.ts"
 import { type InstanceState, incarnation, instanceState, logOf, readRecord } from "./support/Operator.ts"
@@ -251,10 +252,7 @@ describe("a node that dies at random moments of installs, upgrades and repairs",
       const isNow = watchFor(moment, state, isOver)
       if (deed === "install") await apply(manifest(tested))
       if (deed === "upgrade") {
-        await kubectl([
-          ...["patch", "pi", tested.name, "--namespace", tested.namespace],
-          ...["--type=merge", "--patch", JSON.stringify({ spec: { version } })],
-        ])
+        await editInstance(tested, { version })
       }
       await until("the moment", async () => ((await isNow()) ? true : undefined), patience)
       const died = Date.now()

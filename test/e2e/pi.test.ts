@@ -5,6 +5,7 @@ import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { full } from "./support/Cluster.ts"
 import {
   deleteInstance,
+  editInstance,
   findHostNamespace,
   getInstance,
   type Key,
@@ -38,12 +39,6 @@ interface Operation {
   readonly traceId?: string
 }
 const operations = async (): Promise<ReadonlyArray<Operation>> => (await json("history")).operations
-
-const setVersion = (version: string) =>
-  kubectl([
-    ...["patch", "pi", "one", "--namespace", key.namespace, "--type=merge"],
-    `--patch={"spec":{"version":"${version}"}}`,
-  ])
 
 describe("kubectl pi", () => {
   let developer = ""
@@ -164,7 +159,7 @@ describe("kubectl pi", () => {
   // Two installs more.
   if (full)
     it("tells of a failure with its reason, and retries when it is asked to", async () => {
-      await setVersion("6.0.99")
+      await editInstance(key, { version: "6.0.99" })
       const failed = await until("the failure is told of", async () =>
         (await operations()).findLast(({ outcome }) => outcome === "failed"),
       )
@@ -189,7 +184,7 @@ describe("kubectl pi", () => {
           ({ startedAt, version }) => version === "6.0.99" && startedAt > failed.startedAt,
         ),
       )
-      await setVersion("6.0.22")
+      await editInstance(key, { version: "6.0.22" })
       await untilReady(key)
       await untilTrue(
         "the way back is told of",

@@ -8,6 +8,7 @@ import { inside, readKubeconfig } from "./support/Inside.ts"
 import {
   conditionOf,
   deleteInstance,
+  editInstance,
   findHostNamespace,
   getInstance,
   isReady,
@@ -40,12 +41,6 @@ leavesNothing("traces")
 
 const key: Key = { namespace: "traces", name: "one" }
 const clientSecret = "planted-client-secret-of-the-traces"
-
-const edit = (spec: object): Promise<string> =>
-  kubectl([
-    ...["patch", "pi", key.name, "--namespace", key.namespace, "--type=merge"],
-    `--patch=${JSON.stringify({ spec })}`,
-  ])
 
 /** The trace that the annotation names. */
 const changeOf = ({ metadata }: SeenInstance): string | undefined =>
@@ -129,7 +124,7 @@ describe("a life of an instance in Jaeger", { timeout: 1_800_000 }, () => {
   })
 
   it("an upgrade is the next, linked to the install", async () => {
-    await edit({ version: "6.0.21" })
+    await editInstance(key, { version: "6.0.21" })
     upgraded = changeOf(await untilReady(key)) ?? ""
     assert.notStrictEqual(upgraded, installed)
     const trace = await changeWith(upgraded)
@@ -138,7 +133,7 @@ describe("a life of an instance in Jaeger", { timeout: 1_800_000 }, () => {
   })
 
   it("an install that fails says why on its spans, and the retry that succeeds is linked to it", async () => {
-    await edit({
+    await editInstance(key, {
       platform: {
         tenantAuth: {
           image: `auth@sha256:${"a".repeat(64)}`,

@@ -5,8 +5,16 @@ import { Schema } from "effect"
 import { startChild } from "./support/Child.ts"
 import { full } from "./support/Cluster.ts"
 import { inside } from "./support/Inside.ts"
-import { conditionOf, getInstance, type Key, SeenInstance, untilReady } from "./support/Instance.ts"
-import { apply, createNamespace, getJson, kubectl, kubectlPath } from "./support/Kubectl.ts"
+import {
+  conditionOf,
+  deleteInstance,
+  editInstance,
+  getInstance,
+  type Key,
+  SeenInstance,
+  untilReady,
+} from "./support/Instance.ts"
+import { apply, createNamespace, getJson, kubectlPath } from "./support/Kubectl.ts"
 import { leavesNothing } from "./support/Leaks.ts"
 import { operatorLog } from "./support/Operator.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
@@ -26,13 +34,6 @@ const create = ({ name }: Key, version: string): Promise<string> =>
     metadata: { namespace, name },
     spec: { version, target: { type: "vcluster" }, platform: { tenants: [{ name: "acme" }] } },
   })
-const patch = ({ name }: Key, spec: object): Promise<string> =>
-  kubectl([
-    ...["patch", "pi", name, "--namespace", namespace],
-    ...["--type=merge", "--patch", JSON.stringify({ spec })],
-  ])
-const remove = ({ name }: Key): Promise<string> =>
-  kubectl(["delete", "pi", name, "--namespace", namespace, "--ignore-not-found", "--timeout=300s"])
 
 const versionPath = ["configmap", "di-platform-version", "--namespace", "wasmcloud"]
 const Version = Schema.Struct({ data: Schema.Struct({ version: Schema.String }) })
@@ -82,7 +83,7 @@ describe("the version of an instance", () => {
     await createNamespace(namespace)
     await create(key, "6.0.21")
   })
-  afterAll(() => remove(key))
+  afterAll(() => deleteInstance(key))
 
   it("is shown beside the one installed while an upgrade runs", async () => {
     const first = await untilReady(key)
@@ -96,7 +97,7 @@ describe("the version of an instance", () => {
     ])
     table.lines((line) => rows.push(line.trim().split(/\s+/).slice(1, 4).join(" ")))
     await untilTrue("the table is there", () => rows.length > 0)
-    await patch(key, { version: "6.0.22" })
+    await editInstance(key, { version: "6.0.22" })
     const upgraded = await untilReady(key)
     await untilTrue("the table tells of it", () => rows.at(-1) === "6.0.22 6.0.22 Ready")
     await table.end()
@@ -118,12 +119,12 @@ describe("the version of an instance", () => {
       SeenInstance,
       `/apis/platform.di-framework.dev/v1alpha1/namespaces/${namespace}/platforminstances?fieldSelector=metadata.name=${key.name}`,
     )
-    await patch(key, { version: "6.0.91" })
+    await editInstance(key, { version: "6.0.91" })
     await inside(key, (context) =>
       untilTrue("6.0.91 has begun", async () => (await begunInside(context)) === "6.0.91"),
     )
     const patched = Date.now()
-    await patch(key, { version: "6.0.22" })
+    await editInstance(key, { version: "6.0.22" })
     const ready = await untilReady(key)
     console.log(`from the edit to Ready: ${((Date.now() - patched) / 1000).toFixed(1)} s`)
     await seen.end()
@@ -141,7 +142,7 @@ describe("the version of an instance", () => {
   if (full)
     it("may be one that does not exist: it is named, and the platform keeps running", async () => {
       const before = await inside(key, objectsInside)
-      await patch(key, { version: "6.0.99" })
+      await editInstance(key, { version: "6.0.99" })
       const failed = await untilFailed(key)
       const installed = conditionOf(failed, "Installed")
       assert.include(installed, { status: "False", reason: "InstallFailed" })
@@ -152,7 +153,7 @@ describe("the version of an instance", () => {
         await untilDeploymentsRun(context)
       })
       const patched = Date.now()
-      await patch(key, { version: "6.0.22" })
+      await editInstance(key, { version: "6.0.22" })
       await untilReady(key)
       console.log(`from the correction to Ready: ${((Date.now() - patched) / 1000).toFixed(1)} s`)
     })
@@ -160,7 +161,7 @@ describe("the version of an instance", () => {
   if (full)
     it("may be one whose program throws: its words are told, and nothing is deleted", async () => {
       const before = await inside(key, objectsInside)
-      await patch(key, { version: "6.0.90" })
+      await editInstance(key, { version: "6.0.90" })
       const failed = await untilFailed(key)
       const installed = conditionOf(failed, "Installed")
       assert.include(installed, { status: "False", reason: "InstallFailed" })
@@ -169,14 +170,14 @@ describe("the version of an instance", () => {
         assert.strictEqual(await begunInside(context), "6.0.90")
         assert.deepStrictEqual(await objectsInside(context), before)
       })
-      await patch(key, { version: "6.0.22" })
+      await editInstance(key, { version: "6.0.22" })
       await untilReady(key)
       assert.strictEqual(await inside(key, begunInside), "6.0.22")
     })
 
   if (full)
     it("needs a tenant host image of its own when it approves none", async () => {
-      await remove(key)
+      await deleteInstance(key)
       const old: Key = { namespace, name: "old" }
       await create(old, "6.0.19")
       try {
@@ -184,11 +185,11 @@ describe("the version of an instance", () => {
         for (const type of ["Installed", "ConfigApplied", "Ready"]) {
           assert.include(conditionOf(failed, type), { status: "False", reason: "TenantHostImageUnsupported" })
         }
-        await patch(old, { platform: { tenantHostImage: "ghcr.io/di-framework/wash:2.7.0" } })
+        await editInstance(old, { platform: { tenantHostImage: "ghcr.io/di-framework/wash:2.7.0" } })
         const ready = await untilReady(old)
         assert.strictEqual(ready.status?.installedVersion, "6.0.19")
       } finally {
-        await remove(old)
+        await deleteInstance(old)
       }
     })
 })

@@ -85,6 +85,13 @@ export const requestReconcile = ({ namespace, name }: Key): Promise<string> =>
     `platform.di-framework.dev/reconcile-requested-at=${new Date().toISOString()}`,
   ])
 
+/** Changes these fields of its spec; lists are replaced. */
+export const editInstance = ({ namespace, name }: Key, spec: object): Promise<string> =>
+  kubectl([
+    ...["patch", "pi", name, "--namespace", namespace, "--type=merge"],
+    `--patch=${JSON.stringify({ spec })}`,
+  ])
+
 export const deleteInstance = ({ namespace, name }: Key): Promise<string> =>
   kubectl(["delete", "pi", name, "--namespace", namespace, "--ignore-not-found", "--timeout=300s"])
 
