@@ -249,7 +249,7 @@ describe("kubectl reads", () => {
     assert.notMatch(await prints("get", "pods", "-A", "--field-selector", "status.phase=Failed"), /vcluster/)
     assert.include(
       await complains("get", "pi", "-A", "--field-selector", "spec.version=6"),
-      "is not a known field selector",
+      "field label not supported: spec.version",
     )
   })
 

@@ -93,13 +93,39 @@ const variablesOf = (admitted: Admitted, namespace: KubeObject | undefined) => {
   }
 }
 
+/** What a policy calls its variables: each may use those before it. */
+const namedIn = (policy: KubeObject, given: Json): Json =>
+  listOf(at(policy, "spec", "variables")).reduce<Json>(
+    (variables, it) => ({
+      ...variables,
+      variables: {
+        ...objectOf(variables.variables),
+        [textOf(at(it, "name")) ?? ""]: compileCel(textOf(at(it, "expression")) ?? "")(variables),
+      },
+    }),
+    given,
+  )
+
+/** What a message's own expression gives; one that fails is passed over. */
+const messageOf = (validation: unknown, variables: Json): string | undefined => {
+  const expression = textOf(at(validation, "messageExpression"))
+  if (expression === undefined) return textOf(at(validation, "message"))
+  try {
+    return textOf(compileCel(expression)(variables))
+  } catch (error) {
+    if (!(error instanceof CelError)) throw error
+    return textOf(at(validation, "message"))
+  }
+}
+
 /** The message of the first validation that does not hold; undefined when all do. */
-const denial = (policy: KubeObject, variables: Json): string | undefined => {
+const denial = (policy: KubeObject, given: Json): string | undefined => {
+  const variables = namedIn(policy, given)
   for (const validation of listOf(at(policy, "spec", "validations"))) {
     const expression = textOf(at(validation, "expression")) ?? ""
     try {
       if (compileCel(expression)(variables) !== true)
-        return textOf(at(validation, "message")) ?? `failed expression: ${expression}`
+        return messageOf(validation, variables) ?? `failed expression: ${expression}`
     } catch (error) {
       if (!(error instanceof CelError)) throw error
       if (at(policy, "spec", "failurePolicy") === "Ignore") continue

@@ -3,9 +3,11 @@
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import { admit } from "./Admission.ts"
+import { shownAs } from "./CoreEvents.ts"
 import { at, type Json, listOf, objectOf, stringsOf, textOf, withField, withPath } from "./Json.ts"
 import { type Call, type Machine, stored, timestamp } from "./Machine.ts"
-import { about } from "./Resources.ts"
+import { selectorsOf } from "./Read.ts"
+import { about, type Resource } from "./Resources.ts"
 import { matcher } from "./Selectors.ts"
 import { badRequest, conflict, forbidden, notFound } from "./Status.ts"
 
@@ -171,13 +173,16 @@ export const deleteOne = (machine: Machine, call: Call): Deleted => {
   return deleteObject(machine, call, object, optionsOf(call.body), false)
 }
 
-/** One after the other; a refusal ends it, and what went before is gone. */
-export const deleteCollection = (machine: Machine, call: Call): ReadonlyArray<KubeObject> => {
-  const selected = matcher(call.resource, {
-    labelSelector: call.query.get("labelSelector") ?? "",
-    fieldSelector: call.query.get("fieldSelector") ?? "",
-  })
-  const objects = machine.store.list(call.resource.kind, call.namespace).filter(selected)
+/** One after the other; a refusal ends it, and what went before is gone. `shown`: as what the client selects among them. */
+export const deleteCollection = (
+  machine: Machine,
+  call: Call,
+  shown: Resource,
+): ReadonlyArray<KubeObject> => {
+  const selected = matcher(shown, selectorsOf(call.query))
+  const objects = machine.store
+    .list(call.resource.kind, call.namespace)
+    .filter((object) => selected(shownAs(shown, object)))
   const options = optionsOf(call.body)
   for (const object of objects) deleteObject(machine, call, object, options, true)
   return objects

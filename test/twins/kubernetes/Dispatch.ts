@@ -115,7 +115,14 @@ const warned = (warnings: ReadonlyArray<string>): Pick<ApiAnswer, "warnings"> =>
 const warningsOf = (call: Call): Pick<ApiAnswer, "warnings"> =>
   isJson(call.body) ? warned(checkFields(call, call.body)) : {}
 
-const answerCall = (machine: Machine, call: Call, method: ApiRequest["method"], form: Form): ApiAnswer => {
+/** `asked`: the resource as the client has it, where it is stored as another. */
+const answerCall = (
+  machine: Machine,
+  call: Call,
+  method: ApiRequest["method"],
+  form: Form,
+  asked: Resource = call.resource,
+): ApiAnswer => {
   const one = call.name !== undefined
   const shown = (object: KubeObject) => formed(machine, call.resource, object, form)
   switch (method) {
@@ -142,7 +149,7 @@ const answerCall = (machine: Machine, call: Call, method: ApiRequest["method"], 
     case "DELETE": {
       if (one) return { status: 200, body: deleted(machine, call) }
       const before = String(machine.store.version)
-      const objects = deleteCollection(machine, call)
+      const objects = deleteCollection(machine, call, asked)
       const body = listBody(machine, call.resource, objects, { resourceVersion: before }, "Whole")
       return { status: 200, body }
     }
@@ -155,7 +162,7 @@ const answerView = (machine: Machine, call: Call, method: ApiRequest["method"], 
   const resource = machine.resources.find(stored.group, stored.version, stored.plural)
   if (method === "GET" || resource === undefined) return answerCall(machine, call, method, form)
   const inner = { ...call, resource }
-  if (method === "DELETE") return answerCall(machine, inner, method, form)
+  if (method === "DELETE") return answerCall(machine, inner, method, form, call.resource)
   const body = method === "PATCH" ? patchedState(call, get(machine, call)) : decoded(call.resource, call.body)
   const write = { ...inner, body: newerEvent(body) }
   const object = method === "POST" ? create(machine, write) : put(machine, write)

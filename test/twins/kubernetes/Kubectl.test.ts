@@ -219,6 +219,28 @@ describe("field validation", () => {
     }),
   )
 
+  it.effect("warns of it where the client does not say, as kubectl patch and set do", () =>
+    Effect.gen(function* () {
+      const api = yield* served
+      const unknown = ['unknown field "spec.platfrom"']
+      assert.deepStrictEqual(post(api, instances, instance({ platfrom: {} })).warnings, unknown)
+      for (const [contentType, body] of [
+        ["application/merge-patch+json", { spec: { platfrom: {} } }],
+        ["application/json-patch+json", [{ op: "add", path: "/spec/platfrom", value: {} }]],
+      ] as const) {
+        const patched = api.handle({
+          user: "admin",
+          method: "PATCH",
+          path: `${instances}/one`,
+          contentType,
+          body,
+        })
+        assert.strictEqual(patched.status, 200)
+        assert.deepStrictEqual(patched.warnings, unknown)
+      }
+    }),
+  )
+
   it.effect("knows the built-in kinds, in patches and applies, too", () =>
     Effect.gen(function* () {
       const api = yield* served
@@ -330,6 +352,143 @@ describe("events", () => {
       )
       assert.strictEqual(api.handle({ user: "admin", method: "DELETE", path: `${events}/e` }).status, 200)
       assert.isUndefined(admin.get(Kinds.Event, { namespace: "default", name: "e" }))
+    }),
+  )
+
+  const regarding = {
+    kind: "PlatformInstance",
+    namespace: "default",
+    name: "one",
+    uid: "u",
+    apiVersion: "platform.di-framework.dev/v1alpha1",
+    resourceVersion: "7",
+    fieldPath: "spec.containers{a}",
+  }
+  const about = Object.entries(regarding)
+  const told = Effect.map(served, (api) => {
+    const event = (name: string, of: object) =>
+      api.as("admin").create(Kinds.Event, {
+        apiVersion: "events.k8s.io/v1",
+        kind: "Event",
+        metadata: { name, namespace: "default" },
+        eventTime: "2026-01-01T00:00:00.000000Z",
+        reportingInstance: "me",
+        action: "Do",
+        ...of,
+      })
+    event("e", { type: "Warning", reason: "Done", regarding, reportingController: "me" })
+    event("old", {
+      type: "Normal",
+      reason: "Older",
+      deprecatedSource: { component: "kubelet" },
+      reportingController: "you",
+    })
+    return api
+  })
+  const selected = (api: ApiServer, path: string, selector: string) => {
+    const { body, status } = ask(api, { path: `${path}?fieldSelector=${encodeURIComponent(selector)}` })
+    return status === 200
+      ? listOf(at(body, "items"))
+          .map((it) => at(it, "metadata", "name"))
+          .join()
+      : String(at(body, "message"))
+  }
+
+  it.effect("are selected by every field that their API has for it", () =>
+    Effect.gen(function* () {
+      const api = yield* told
+      const core = "/api/v1/namespaces/default/events"
+      const newer = "/apis/events.k8s.io/v1/namespaces/default/events"
+      for (const [path, selectors] of [
+        [
+          core,
+          [
+            ...about.map(([name, value]) => `involvedObject.${name}=${value}`),
+            "reportingComponent=me",
+            "source=me",
+            "type=Warning",
+            "reason!=Older",
+            "metadata.name=e,metadata.namespace=default",
+          ],
+        ],
+        [
+          newer,
+          [
+            ...about.map(([name, value]) => `regarding.${name}=${value}`),
+            "reportingController=me",
+            "type=Warning",
+          ],
+        ],
+      ] as const)
+        for (const selector of selectors) assert.strictEqual(selected(api, path, selector), "e", selector)
+      assert.strictEqual(selected(api, core, "source=kubelet"), "old")
+      for (const [path, name] of [
+        [core, "regarding.name"],
+        [core, "message"],
+        [newer, "involvedObject.name"],
+        [newer, "source"],
+      ] as const)
+        assert.strictEqual(selected(api, path, `${name}=one`), `field label not supported: ${name}`)
+    }),
+  )
+
+  it.effect("are deleted by a selection as their API has it", () =>
+    Effect.gen(function* () {
+      const api = yield* told
+      const path = "/api/v1/namespaces/default/events"
+      api.handle({ user: "admin", method: "DELETE", path: `${path}?fieldSelector=involvedObject.name=one` })
+      assert.strictEqual(selected(api, path, ""), "old")
+    }),
+  )
+})
+
+describe("a field selector", () => {
+  const refused = (api: ApiServer, path: string, selector: string) =>
+    String(at(ask(api, { path: `${path}?fieldSelector=${encodeURIComponent(selector)}` }).body, "message"))
+  const core = "/api/v1/namespaces/default"
+
+  it.effect("is refused in the words of its kind", () =>
+    Effect.gen(function* () {
+      const api = yield* served
+      for (const [path, selector, words] of [
+        [`${core}/pods`, "spec.image=a", "field label not supported: spec.image"],
+        [instances, "spec.version=6", "field label not supported: spec.version"],
+        ["/apis/batch/v1/jobs", "status.failed=1", 'field label "status.failed" not supported for Job'],
+        [
+          `${core}/configmaps`,
+          "data=a",
+          '"data" is not a known field selector: only "metadata.name", "metadata.namespace"',
+        ],
+        [`${core}/pods`, "nothing", "invalid selector: 'nothing'; can't understand 'nothing'"],
+        [`${core}/pods`, "metadata.name=a=b", "invalid field selector: unescaped character in value: 61"],
+        [`${core}/pods`, "metadata.name=a\\b", "invalid field selector: invalid escape sequence: \\b"],
+      ] as const)
+        assert.strictEqual(refused(api, path, selector), words)
+    }),
+  )
+
+  it.effect("finds what is not written down by its default", () =>
+    Effect.gen(function* () {
+      const api = yield* served
+      post(api, `${core}/pods`, {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "p" },
+        spec: { containers: [{ name: "a", image: "a" }] },
+      })
+      const found = (selector: string) =>
+        listOf(
+          at(ask(api, { path: `${core}/pods?fieldSelector=${encodeURIComponent(selector)}` }).body, "items"),
+        ).length
+      assert.deepStrictEqual(
+        [
+          "spec.hostNetwork=false",
+          "spec.hostNetwork=true",
+          "spec.host=",
+          "status.podIP=,metadata.name==p",
+        ].map(found),
+        [1, 0, 1, 1],
+      )
     }),
   )
 })

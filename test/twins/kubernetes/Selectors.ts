@@ -1,6 +1,6 @@
 // Label and field selectors, as query parameters have them.
 import type { KubeObject } from "../../../src/services/Kubernetes/Kubernetes.ts"
-import { at } from "./Json.ts"
+import { at, listOf } from "./Json.ts"
 import type { Resource } from "./Resources.ts"
 import { badRequest } from "./Status.ts"
 
@@ -34,54 +34,122 @@ export const labelMatcher = (selector: string | undefined): ((labels: Labels | u
   return (labels) => all.every((it) => it(labels ?? {}))
 }
 
-/** The fields of built-in kinds that can be selected by; custom resources have the name and namespace alone. */
-const FIELDS: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
-  Pod: {
-    "spec.nodeName": ["spec", "nodeName"],
-    "spec.restartPolicy": ["spec", "restartPolicy"],
-    "spec.schedulerName": ["spec", "schedulerName"],
-    "spec.serviceAccountName": ["spec", "serviceAccountName"],
-    "status.phase": ["status", "phase"],
-    "status.podIP": ["status", "podIP"],
-    "status.nominatedNodeName": ["status", "nominatedNodeName"],
+/** What a field of an object is for a selection. */
+type Field = (object: KubeObject) => string
+
+const field =
+  (path: string, absent = ""): Field =>
+  (object) =>
+    String(at(object, ...path.split(".")) ?? absent)
+
+const fields = (...paths: ReadonlyArray<string>): Readonly<Record<string, Field>> =>
+  Object.fromEntries(paths.map((path) => [path, field(path)]))
+
+const NAME = fields("metadata.name")
+const METADATA = { ...NAME, ...fields("metadata.namespace") }
+
+/** Of what an Event tells, in either of its APIs. */
+const REGARDED = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"]
+
+const source: Field = (event) =>
+  String(at(event, "source", "component") || (at(event, "reportingComponent") ?? ""))
+
+const podIP: Field = (pod) => String(at(listOf(at(pod, "status", "podIPs"))[0], "ip") ?? "")
+
+interface Selectable {
+  readonly fields: Readonly<Record<string, Field>>
+  /** How another one is refused. */
+  readonly refusal: (field: string) => string
+}
+
+const unsupported = (field: string) => `field label not supported: ${field}`
+
+/**
+ * The built-in kinds with fields of their own, as Kubernetes 1.35 has them: what may be asked for by
+ * `AddFieldLabelConversionFunc` in pkg/apis, what is found by `ToSelectableFields` in pkg/registry.
+ */
+const BUILTIN: Readonly<Record<string, Selectable>> = {
+  "/Pod": {
+    fields: {
+      ...METADATA,
+      ...fields(
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "status.phase",
+        "status.nominatedNodeName",
+      ),
+      "spec.host": field("spec.nodeName"),
+      "spec.hostNetwork": field("spec.hostNetwork", "false"),
+      "status.podIP": podIP,
+      // It may be asked for, and no pod has it.
+      "status.podIPs": () => "",
+    },
+    refusal: unsupported,
   },
-  Secret: { type: ["type"] },
-  Namespace: { "status.phase": ["status", "phase"] },
-  Node: { "spec.unschedulable": ["spec", "unschedulable"] },
-  Job: { "status.successful": ["status", "succeeded"] },
-  Event: {
-    reason: ["reason"],
-    type: ["type"],
-    "involvedObject.name": ["involvedObject", "name"],
-    "involvedObject.namespace": ["involvedObject", "namespace"],
-    "involvedObject.kind": ["involvedObject", "kind"],
-    "involvedObject.uid": ["involvedObject", "uid"],
-    "regarding.name": ["regarding", "name"],
-    "regarding.namespace": ["regarding", "namespace"],
-    "regarding.kind": ["regarding", "kind"],
-    "regarding.uid": ["regarding", "uid"],
+  "/Node": {
+    fields: { ...NAME, "spec.unschedulable": field("spec.unschedulable", "false") },
+    refusal: unsupported,
+  },
+  "/Namespace": { fields: { ...NAME, ...fields("status.phase") }, refusal: unsupported },
+  "/Secret": { fields: { ...METADATA, ...fields("type") }, refusal: unsupported },
+  "/Service": { fields: { ...METADATA, ...fields("spec.clusterIP", "spec.type") }, refusal: unsupported },
+  "batch/Job": {
+    fields: { ...METADATA, "status.successful": field("status.succeeded", "0") },
+    refusal: (name) => `field label ${JSON.stringify(name)} not supported for Job`,
+  },
+  "/Event": {
+    fields: {
+      ...METADATA,
+      ...fields("reason", "reportingComponent", "type", ...REGARDED.map((name) => `involvedObject.${name}`)),
+      source,
+    },
+    refusal: unsupported,
+  },
+  "events.k8s.io/Event": {
+    fields: {
+      ...METADATA,
+      ...fields("reason", "reportingController", "type", ...REGARDED.map((name) => `regarding.${name}`)),
+    },
+    refusal: unsupported,
   },
 }
 
-const METADATA: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "metadata.name": ["metadata", "name"],
-  "metadata.namespace": ["metadata", "namespace"],
+const OTHERS: Selectable = {
+  fields: METADATA,
+  refusal: (name) =>
+    `${JSON.stringify(name)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+}
+
+const selectableOf = ({ kind, schema }: Resource): Selectable => {
+  if (schema !== undefined) return { fields: kind.namespaced ? METADATA : NAME, refusal: unsupported }
+  return BUILTIN[`${kind.group}/${kind.kind}`] ?? OTHERS
+}
+
+/** At commas that are not escaped. */
+const terms = (selector: string): ReadonlyArray<string> =>
+  selector.split(/(?<!(?<!\\)(?:\\\\)*\\),/).filter((term) => term !== "")
+
+const unescaped = (text: string): string => {
+  const strange = text.replaceAll(/\\[\\,=]/g, "").match(/\\.?|=/s)?.[0]
+  if (strange === undefined) return text.replaceAll(/\\(.)/g, "$1")
+  const why =
+    strange === "="
+      ? `unescaped character in value: ${strange.codePointAt(0)}`
+      : `invalid escape sequence: ${strange}`
+  throw badRequest(`invalid field selector: ${why}`)
 }
 
 const fieldMatcher = (resource: Resource, selector: string): Matcher => {
-  const own = FIELDS[resource.kind.kind]
-  const known = own === undefined ? METADATA : { ...METADATA, ...own }
-  const all = selector.split(",").map((text): Matcher => {
-    const parts = /^([^=!]+)(==|=|!=)(.*)$/.exec(text)
-    const [, field = "", comparison, value = ""] = parts ?? []
-    const path = known[field.trim()]
-    if (parts === null || path === undefined)
-      throw badRequest(
-        known === METADATA
-          ? `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
-          : `field label not supported: ${field}`,
-      )
-    return (object) => (String(at(object, ...path) ?? "") === value.trim()) === (comparison !== "!=")
+  const selectable = selectableOf(resource)
+  const all = terms(selector).map((term): Matcher => {
+    const [, name, comparison, text = ""] = /^(.*?)(!=|==|=)(.*)$/s.exec(term) ?? []
+    if (name === undefined) throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`)
+    const value = unescaped(text)
+    const found = Object.hasOwn(selectable.fields, name) ? selectable.fields[name] : undefined
+    if (found === undefined) throw badRequest(selectable.refusal(name))
+    return (object) => (found(object) === value) === (comparison !== "!=")
   })
   return (object) => all.every((matches) => matches(object))
 }

@@ -1,4 +1,5 @@
-// Field validation: what of a body the server would silently leave out. A client asks for it with `fieldValidation`.
+// Field validation: what of a body the server leaves out. It warns of it, unless the client wants it refused or ignored
+// (`fieldValidation`).
 
 import { unknownToSchema } from "./Crd.ts"
 import { at, canonical, type Json, listOf, objectOf } from "./Json.ts"
@@ -22,8 +23,7 @@ export const unknownFields = (resource: Resource, object: Json): ReadonlyArray<s
 const STRICT = "strict decoding error: "
 
 const found = (call: Call, object: Json): ReadonlyArray<string> => {
-  const mode = call.query.get("fieldValidation")
-  if (mode !== "Strict" && mode !== "Warn") return []
+  if (call.query.get("fieldValidation") === "Ignore") return []
   return unknownFields(call.resource, object).map((field) => `unknown field ${JSON.stringify(field)}`)
 }
 
