@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 report = $(if $(TEST_REPORTS),--reporter=default --reporter=json --outputFile.json=$(TEST_REPORTS)/$(1).json)
 
-.PHONY: help install prepare check test real bench bench-world bench-traces e2e e2e-full cluster cluster-down run kubectl-pi image plugin chart release format generate clean
+.PHONY: help install prepare check test real fuzz bench bench-world bench-traces e2e e2e-full cluster cluster-down run kubectl-pi image plugin chart release format generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{ printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -29,6 +29,9 @@ test: install ## unit tests
 
 real: install ## tests with the real engine, Helm and API server, without a cluster; builds those programs
 	@vitest run --project real $(call report,real)
+
+fuzz: install ## a million inputs that nobody should send, for every decoder at a border; CASES=, SEED= (minutes)
+	@CASES=$(or $(CASES),1000000) SEED=$(or $(SEED),1) vitest run --project unit test/fuzz
 
 bench: install ## what an install and a repair cost beside the bare engine: a table, and .bench/results.json
 	@node test/bench/install.ts

@@ -9,13 +9,28 @@ const MAX_VALUE = 60
 /** `spec.platform.users[0].name` */
 const formatField = (path: ReadonlyArray<unknown>): string =>
   path.reduce<string>((text, part) => {
-    if (typeof part === "number") return `${text}[${part}]`
+    if (typeof part === "number" || part === "") return `${text}[${JSON.stringify(part)}]`
     return text === "" ? String(part) : `${text}.${String(part)}`
   }, "")
 
+/** The beginning of a value as JSON. However deep or long it is, no more of it is looked at than is shown. */
+const beginningOf = (value: unknown, room: number): string => {
+  if (typeof value === "string") return JSON.stringify(value.slice(0, room))
+  if (typeof value !== "object" || value === null) return String(value)
+  const isList = Array.isArray(value)
+  let text = isList ? "[" : "{"
+  for (const key of isList ? value.keys() : Object.keys(value)) {
+    if (text.length > room) return text
+    if (text.length > 1) text += ","
+    const inner: unknown = Reflect.get(value, key)
+    text += `${isList ? "" : `${JSON.stringify(key)}:`}${beginningOf(inner, Math.max(room - text.length, 0))}`
+  }
+  return `${text}${isList ? "]" : "}"}`
+}
+
 const formatValue = (issue: SchemaIssue.Issue): string => {
   if (!SchemaIssue.hasInput(issue)) return ""
-  const text = JSON.stringify(issue.input) ?? String(issue.input)
+  const text = beginningOf(issue.input, MAX_VALUE)
   return `, got ${text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text}`
 }
 

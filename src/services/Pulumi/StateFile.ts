@@ -61,6 +61,9 @@ const release = (resource: typeof Resource.Type, recorded: boolean): Option.Opti
     : Option.none()
 }
 
+/** Bytes. A state is a few MiB; more than this would take the operator's memory. */
+const largestState = 128 * 1024 * 1024
+
 /** The text of a file of the backend, packed or plain by what it begins with; fails when it is packed and was cut off. */
 export const readPacked = Effect.fn("StateFile.readPacked")(function* (file: string) {
   const fs = yield* FileSystem.FileSystem
@@ -69,7 +72,12 @@ export const readPacked = Effect.fn("StateFile.readPacked")(function* (file: str
   const bytes = content.value
   const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b
   return yield* Effect.try({
-    try: () => Option.some((isPacked ? gunzipSync(bytes) : Buffer.from(bytes)).toString("utf8")),
+    try: () =>
+      Option.some(
+        (isPacked ? gunzipSync(bytes, { maxOutputLength: largestState }) : Buffer.from(bytes)).toString(
+          "utf8",
+        ),
+      ),
     catch: (cause) => new StateFileError({ message: `${file}: ${String(cause)}` }),
   })
 })
