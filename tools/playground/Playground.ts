@@ -1,6 +1,6 @@
 // The simulated cluster on a live clock, with the operator in it and its API on loopback.
 import { readFileSync } from "node:fs"
-import { Effect, Schema } from "effect"
+import { Duration, Effect, Schema } from "effect"
 import { parse } from "yaml"
 import { hostNamespace } from "../../src/schema/Names.ts"
 import { PlatformInstance, Pod } from "../../src/services/Kubernetes/Kinds.ts"
@@ -8,6 +8,7 @@ import type { ApiServer, Change } from "../../test/twins/kubernetes/ApiServer.ts
 import { ApiStatus } from "../../test/twins/kubernetes/ApiServer.ts"
 import { type Live, runLive, type Timers } from "../../test/twins/simulation/Live.ts"
 import { Simulation } from "../../test/twins/simulation/Simulation.ts"
+import type { Operator } from "../../test/twins/world/Operators.ts"
 import { makeWorld } from "../../test/twins/world/World.ts"
 import { Refusal } from "./Refusal.ts"
 
@@ -38,6 +39,10 @@ export interface Playground {
 
 const OPERATORS = "platform-operator"
 
+const decodeGrace = Schema.decodeUnknownSync(
+  Schema.Struct({ deletionGracePeriodSeconds: Schema.optionalKey(Schema.Finite) }),
+)
+
 const decodeInstance = Schema.decodeUnknownSync(
   Schema.StructWithRest(
     Schema.Struct({
@@ -49,14 +54,23 @@ const decodeInstance = Schema.decodeUnknownSync(
   ),
 )
 
-/** The operator's pod has no kubelet: who deletes it has it ended here, and another one takes its place. */
-const endDeletedPods = (api: ApiServer, kill: () => void) =>
-  api.subscribe(({ kind, object, previous, type }) => {
-    if (kind.kind !== Pod.kind || object.metadata.namespace !== OPERATORS || type !== "MODIFIED") return
-    if (object.metadata.deletionTimestamp === undefined || previous?.metadata.deletionTimestamp !== undefined)
-      return
+/**
+ * The operator's pod has no kubelet: who deletes it has it ended here, and another one takes its place. It has its grace
+ * period, in which it gives its lease back, unless it is deleted with `--force`.
+ */
+const endDeletedPods = (api: ApiServer, operator: Operator, enter: Live["enter"]) =>
+  api.subscribe(({ kind, object: { metadata }, previous, type }) => {
+    if (kind.kind !== Pod.kind || metadata.namespace !== OPERATORS || type !== "MODIFIED") return
+    if (metadata.deletionTimestamp === undefined || metadata.name !== operator.container()?.name) return
+    const { deletionGracePeriodSeconds: grace = 0 } = decodeGrace(metadata)
+    const end =
+      grace === 0
+        ? () => operator.killNow("pod")
+        : previous?.metadata.deletionTimestamp === undefined
+          ? () => operator.evictNow(Duration.seconds(grace))
+          : undefined
     // Not while the request that deletes it is being answered.
-    setImmediate(kill)
+    if (end !== undefined) setImmediate(() => enter(end))
   })
 
 /** Resolves when the cluster is there and the operator has been started in it. */
@@ -74,7 +88,7 @@ export const startPlayground = (options: PlaygroundOptions): Promise<Playground>
       const user = host.as("admin", "kubectl")
       const running = live
       if (running === undefined) return yield* Effect.die(new Error("the world ran before its time"))
-      endDeletedPods(host, () => running.enter(() => operator.killNow("pod")))
+      endDeletedPods(host, operator, running.enter)
       started = true
       resolve({
         api: host,

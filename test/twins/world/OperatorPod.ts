@@ -64,6 +64,8 @@ export const makeOperatorPod = Effect.fnUntraced(function* (options: OperatorPod
       // A node of its own, which no kubelet of the simulation serves.
       nodeName: "operators",
       serviceAccountName: "platform-operator",
+      // As the chart has it.
+      terminationGracePeriodSeconds: 90,
       containers: [{ name: "operator", image }],
     },
   })

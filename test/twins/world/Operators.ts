@@ -1,5 +1,5 @@
 // Operators in the world: started, stopped, killed, and started again by whoever looks after containers.
-import { Effect, Fiber, type Option, Random } from "effect"
+import { Deferred, type Duration, Effect, Exit, Fiber, type Option, Random } from "effect"
 import type { InstanceSettings } from "../../../src/actors/instance/Settings.ts"
 import type { Http } from "../../../src/services/Kubernetes/Http.ts"
 import type { Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
@@ -67,8 +67,19 @@ export interface Operator {
   readonly kill: (death: Death) => Effect.Effect<void>
   /** The same, from what is no effect. */
   readonly killNow: (death: Death) => void
+  /**
+   * Its pod is deleted, as the kubelet does that: SIGTERM, SIGKILL to what is left after the grace period, and another pod
+   * takes its place. From what is no effect.
+   */
+  readonly evictNow: (grace: Duration.Input) => void
   /** The container it runs in, while it does. */
   readonly container: () => Container | undefined
+}
+
+interface Running {
+  readonly process: Process
+  readonly kill: (death: Death) => void
+  readonly evict: (grace: Duration.Input) => void
 }
 
 /** From a container's end to its next start, as the kubelet has it: at once, then 10 s. */
@@ -93,7 +104,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
   const run = Effect.fnUntraced(function* (
     pod: OperatorPod,
     start: StartOptions,
-    started: (process: Process, kill: (death: Death) => void) => void,
+    started: (running: Running) => void,
     onMetrics: (scrape: Effect.Effect<string>) => void,
   ) {
     count += 1
@@ -102,6 +113,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
     const incarnation = yield* randomId
     if (start.release?.chartVersion !== undefined) setChartVersion(container, start.release.chartVersion)
     let death: Death | undefined
+    const evicted = yield* Deferred.make<Duration.Input>()
     const log = options.traced ? logTo(trace, name) : options.log
     const process: Process = container.start(
       (context) => {
@@ -148,9 +160,23 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
       else container.kill()
       if (how === "power") options.machine.powerOff()
     }
-    started(process, kill)
+    const evict = (grace: Duration.Input) => {
+      death = "pod"
+      trace.add(`${name} is to end`)
+      process.signal("SIGTERM")
+      Deferred.doneUnsafe(evicted, Exit.succeed(grace))
+    }
+    started({ process, kill, evict })
     const ended = yield* Effect.callback<Process["ended"]>((resume) =>
       process.onEnd((how) => resume(Effect.succeed(how))),
+    ).pipe(
+      Effect.raceFirst(
+        Deferred.await(evicted).pipe(
+          Effect.flatMap(Effect.sleep),
+          Effect.andThen(Effect.sync(() => kill("pod"))),
+          Effect.andThen(Effect.never),
+        ),
+      ),
     )
     return { ended, death }
   })
@@ -180,7 +206,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
 
   /** Starts an operator in a pod of its own; the plan is for its first process alone. */
   const start = Effect.fnUntraced(function* (given: StartOptions = {}) {
-    let current: { readonly process: Process; readonly kill: (death: Death) => void } | undefined
+    let current: Running | undefined
     let container: Container | undefined
     let metrics: Effect.Effect<string> | undefined
     let stopped = false
@@ -191,8 +217,8 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
         const { death } = yield* run(
           pod,
           plan,
-          (process, kill) => {
-            current = { process, kill }
+          (running) => {
+            current = running
             container = pod.container()
           },
           (scrape) => {
@@ -223,6 +249,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
       }),
       kill: (death) => Effect.sync(() => killNow(death)),
       killNow,
+      evictNow: (grace) => current?.evict(grace),
       container: () => container,
       scrape: Effect.suspend(() => (metrics === undefined ? Effect.succeedNone : Effect.asSome(metrics))),
     } satisfies Operator
