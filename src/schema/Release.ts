@@ -13,6 +13,8 @@ export const Release = Schema.Struct({
     chartVersion: Version,
     /** Of the folder `charts/vcluster`, as the Helm service computes it. */
     chartDigest: Digest,
+    /** Of the image that the chart starts. Null as long as it is not known: then the chart's tag is taken. */
+    imageDigest: Schema.NullOr(Digest),
   }),
   /** The tenant host image of new instances that name none. */
   tenantHostImage: Schema.String,
@@ -29,4 +31,13 @@ export const pinnedTenantHostImage = (release: Release): Option.Option<string> =
   Option.map(
     Option.fromNullishOr(release.tenantHostImageDigest),
     (digest) => `${release.tenantHostImage}@${digest}`,
+  )
+
+const vclusterImage = "ghcr.io/loft-sh/vcluster-oss"
+
+/** The vCluster image of this release's chart pinned by its digest; `None` in a release that does not know the digest. */
+export const pinnedVclusterImage = ({ vcluster }: Release): Option.Option<string> =>
+  Option.map(
+    Option.fromNullishOr(vcluster.imageDigest),
+    (digest) => `${vclusterImage}:${vcluster.chartVersion}@${digest}`,
   )

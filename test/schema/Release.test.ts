@@ -3,7 +3,8 @@ import path from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect, Option, Schema } from "effect"
 import { parse } from "yaml"
-import { pinnedTenantHostImage, ReleaseJson } from "../../src/schema/Release.ts"
+import { vclusterValues } from "../../src/actors/instance/target/VclusterValues.ts"
+import { pinnedTenantHostImage, pinnedVclusterImage, ReleaseJson } from "../../src/schema/Release.ts"
 import { DiskLive } from "../../src/services/Disk/DiskLive.ts"
 import { chartDigest } from "../../src/services/Helm/ChartDigest.ts"
 
@@ -35,6 +36,25 @@ it.effect("the default tenant host image is pinned, or there is none", () =>
       pinnedTenantHostImage({ ...found, tenantHostImageDigest: digest }),
       Option.some(`${found.tenantHostImage}@${digest}`),
     )
+  }),
+)
+
+it.effect("the vCluster image is pinned by the chart's values, or the chart's own is taken", () =>
+  Effect.gen(function* () {
+    const found = yield* release
+    const digest = `sha256:${"0".repeat(64)}`
+    const withDigest = (imageDigest: string | null) =>
+      pinnedVclusterImage({ ...found, vcluster: { ...found.vcluster, imageDigest } })
+    assert.deepStrictEqual(withDigest(null), Option.none())
+    const image = Option.getOrThrow(withDigest(digest))
+    const own = vclusterValues({ hostNamespace: "a" }) as typeof pinned
+    const pinned = vclusterValues({ hostNamespace: "a", image }) as {
+      readonly controlPlane: { readonly statefulSet: { readonly image: Readonly<Record<string, string>> } }
+    }
+    assert.deepStrictEqual(pinned.controlPlane.statefulSet.image, {
+      ...own.controlPlane.statefulSet.image,
+      tag: `${found.vcluster.chartVersion}@${digest}`,
+    })
   }),
 )
 
