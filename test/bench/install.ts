@@ -3,15 +3,15 @@
 //
 //   BENCH_ROUNDS   rounds that are timed (default 5); one more, untimed, warms up and looks at the memory
 //   BENCH_FILLERS  ConfigMaps in addition (default 0: the smaller the platform, the more a fixed cost weighs)
-import { lstatSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { availableParallelism, cpus, loadavg } from "node:os"
 import path from "node:path"
 import { NodeRuntime } from "@effect/platform-node"
 import { Config, Console, Effect } from "effect"
-import { contentDigest, fingerprint } from "../../src/services/Pulumi/PackageDigest.ts"
 import { repository } from "../services/Pulumi/harness.ts"
 import { machine } from "../support/machine.ts"
 import { setup as buildPrograms } from "../support/programs.ts"
+import { digestSeries } from "./digest.ts"
 import { ratios, result, type Series, summarise, table } from "./figures.ts"
 import {
   type Changes,
@@ -25,7 +25,7 @@ import {
 } from "./scene.ts"
 import { type Cost, type Memory, measure, peakMemory } from "./usage.ts"
 
-const goals = { install: 1.15, repair: 1.25, memory: 450, digest: 1 }
+const goals = { install: 1.15, repair: 1.25, memory: 450 }
 const operations = ["install", "repair"] as const
 
 const total = (changes: Changes): number => Object.values(changes).reduce((sum, count) => sum + count, 0)
@@ -126,36 +126,6 @@ const memorySeries = (peaks: ReadonlyArray<{ readonly ours: Memory; readonly bar
     ]
   })
 
-const sizeOf = (folder: string): { readonly files: number; readonly bytes: number } =>
-  readdirSync(folder, { withFileTypes: true }).reduce(
-    (sum, entry) => {
-      const child = path.join(folder, entry.name)
-      if (entry.isDirectory()) {
-        const below = sizeOf(child)
-        return { files: sum.files + below.files, bytes: sum.bytes + below.bytes }
-      }
-      return { files: sum.files + 1, bytes: sum.bytes + lstatSync(child).size }
-    },
-    { files: 0, bytes: 0 },
-  )
-
-/** What it takes to know that a package is what was fetched: each byte of it, or the stat marks of what was read before. */
-const digestSeries = Effect.fnUntraced(function* ({ platform }: Scene, rounds: number) {
-  const folder = path.join(platform.directory, "node_modules")
-  const { files, bytes } = sizeOf(folder)
-  const what = `package of ${files} files, ${(bytes / 2 ** 20).toFixed(0)} MiB`
-  const [read, looked]: [Array<Cost>, Array<Cost>] = [[], []]
-  for (let round = 0; round < rounds; round++) {
-    read.push(yield* measure(contentDigest(folder), "children and own"))
-    looked.push(yield* measure(fingerprint(folder), "children and own"))
-  }
-  const of = (costs: ReadonlyArray<Cost>) => costs.map(({ seconds }) => seconds)
-  return [
-    { name: `${what}, every byte`, unit: "s", figures: of(read), goal: goals.digest },
-    { name: `${what}, its marks`, unit: "s", figures: of(looked), goal: goals.digest },
-  ] satisfies ReadonlyArray<Series>
-})
-
 const bench = Effect.gen(function* () {
   const rounds = yield* Config.Int("BENCH_ROUNDS").pipe(Config.withDefault(5))
   const fillers = yield* Config.Int("BENCH_FILLERS").pipe(Config.withDefault(0))
@@ -171,7 +141,7 @@ const bench = Effect.gen(function* () {
   const series = [
     ...timeSeries(costs),
     ...memorySeries(peaks),
-    ...(yield* digestSeries(scene, rounds)),
+    ...(yield* digestSeries(path.join(scene.platform.directory, "node_modules"), rounds)),
     { name: "load average of the machine", unit: "processes", figures: load },
   ]
   yield* Console.log(

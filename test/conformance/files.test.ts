@@ -45,6 +45,14 @@ const disk = {
   realpath: (name: string) => step(`realpath ${name}`, ({ disk }, at) => disk.realpath(at(name))),
   syncFile: (name: string) => step(`sync file ${name}`, ({ disk }, at) => disk.syncFile(at(name))),
   syncFolder: (name: string) => step(`sync ${name}`, ({ disk }, at) => disk.syncFolder(at(name))),
+  sha256All: (...names: ReadonlyArray<string>) =>
+    step(`digests of ${names.length}`, ({ disk }, at) => disk.sha256All(names.map(at))),
+  lstatAll: (...names: ReadonlyArray<string>) =>
+    step(`stats of ${names.length}`, ({ disk }, at) =>
+      Effect.map(disk.lstatAll(names.map(at)), (stats) =>
+        stats.map(({ kind, mode, size }) => ({ kind, mode, ...(kind === "directory" ? {} : { size }) })),
+      ),
+    ),
 }
 
 const fs = {
@@ -123,6 +131,30 @@ const onDisk: Scenario<FileMachine> = {
     disk.removeTree("b"),
     disk.removeTree("b"),
     disk.list(""),
+  ],
+}
+
+/** More than are looked at a time, of sizes around that of a piece. */
+const many = Array.from({ length: 40 }, (_, index) => `many/${index}`)
+const sizeOfMany = (index: number) =>
+  [0, 1, 2 ** 16 - 1, 2 ** 16, 2 ** 16 + 1, 2 ** 17, 300_000][index % 7] ?? 0
+
+const atOnce: Scenario<FileMachine> = {
+  name: "many at once",
+  steps: [
+    disk.mkdir("many"),
+    ...many.map((name, index) => disk.writeNew(name, String(index).padEnd(sizeOfMany(index), "x"))),
+    disk.sha256All(),
+    disk.sha256All(...many),
+    disk.lstatAll(),
+    disk.lstatAll(...many, "many"),
+    disk.sha256All(...many, "none", ...many),
+    disk.lstatAll("none", ...many),
+    disk.sha256All("many", ...many),
+    fs.symlink("0", "many/link"),
+    disk.sha256All(...many, "many/link"),
+    disk.lstatAll(...many, "many/link"),
+    disk.sha256All(...many),
   ],
 }
 
@@ -275,7 +307,7 @@ const permissions: Scenario<FileMachine> = {
 }
 
 describe("the file system twin does what a disk does", () => {
-  for (const scenario of [onDisk, links, everything]) {
+  for (const scenario of [onDisk, atOnce, links, everything]) {
     it.live(scenario.name, () =>
       Effect.gen(function* () {
         const { real, twin } = yield* makeFileMachines({ ordinary: false })

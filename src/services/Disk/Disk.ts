@@ -42,12 +42,19 @@ export class Disk extends Context.Service<
   {
     /** Of the entry itself, not of what a link leads to. */
     readonly lstat: (path: string) => Effect.Effect<DiskStat, DiskError>
+    /** The same of many, in their order: of thousands of entries for a third of the time. */
+    readonly lstatAll: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<DiskStat>, DiskError>
     readonly realpath: (path: string) => Effect.Effect<string, DiskError>
     /** In no order. */
     readonly readdir: (path: string) => Effect.Effect<ReadonlyArray<DiskEntry>, DiskError>
     readonly readlink: (path: string) => Effect.Effect<string, DiskError>
     /** Fails with `ELOOP` on a link. */
     readonly readFile: (path: string) => Effect.Effect<Uint8Array, DiskError>
+    /**
+     * SHA-256 of the content of each, in hexadecimal digits and in their order. Reads every byte, and has a megabyte of
+     * them in memory at most, whatever their sizes. Fails with `ELOOP` on a link.
+     */
+    readonly sha256All: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, DiskError>
     /** A new file with exactly these permissions, its content synced; `EEXIST` when something is there. */
     readonly writeNew: (path: string, content: Uint8Array, mode: number) => Effect.Effect<void, DiskError>
     /** One folder, of these permissions less the umask; `EEXIST` when something is there. */

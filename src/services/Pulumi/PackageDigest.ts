@@ -1,7 +1,6 @@
 // The content of an installed package folder as one digest. A digest that differs means that what would be run
 // is not what was installed.
 import { createHash } from "node:crypto"
-import { join } from "node:path"
 import { Data, Effect } from "effect"
 import { Disk, type DiskError } from "../Disk/Disk.ts"
 
@@ -15,66 +14,83 @@ interface Found {
   readonly kind: "file" | "link" | "directory"
 }
 
-interface Entry extends Found {
-  readonly mark: string
-}
+/** What is told of each of these files, in their order. */
+type Marks = (
+  disk: Disk["Service"],
+  files: ReadonlyArray<string>,
+) => Effect.Effect<ReadonlyArray<string>, DiskError>
 
-type Mark = (path: string) => Effect.Effect<string, DiskError>
-
-/** Calls of the file system at a time: each waits for a thread and the disk, and a package has fifteen thousand files. */
+/** Folders that are listed at a time. */
 const together = 16
 
-const walk = (root: string, at = ""): Effect.Effect<Array<Found>, DiskError, Disk> =>
-  Effect.gen(function* () {
-    const disk = yield* Disk
-    const found: Array<Found> = []
-    for (const child of yield* disk.readdir(join(root, at))) {
-      const path = join(at, child.name)
-      if (child.kind === "directory") {
-        found.push({ path, kind: "directory" }, ...(yield* walk(root, path)))
-      } else found.push({ path, kind: child.kind === "link" ? "link" : "file" })
-    }
-    return found
-  })
-
-const marked = Effect.fnUntraced(function* (root: string, mark: Mark) {
+/** Everything in the folder, level by level: each folder before what is in it. */
+const walk = Effect.fnUntraced(function* (root: string) {
   const disk = yield* Disk
-  const markOf = ({ path, kind }: Found) => {
-    if (kind === "directory") return Effect.succeed("")
-    return kind === "link" ? disk.readlink(join(root, path)) : mark(path)
+  const list = (at: string) =>
+    Effect.map(disk.readdir(`${root}/${at}`), (children) =>
+      children.map(
+        ({ name, kind }): Found => ({
+          path: at === "" ? name : `${at}/${name}`,
+          kind: kind === "directory" || kind === "link" ? kind : "file",
+        }),
+      ),
+    )
+  const found: Array<Found> = []
+  let level = [""]
+  while (level.length > 0) {
+    const below = (yield* Effect.forEach(level, list, { concurrency: together })).flat()
+    for (const one of below) found.push(one)
+    level = below.flatMap(({ path, kind }) => (kind === "directory" ? [path] : []))
   }
-  return yield* Effect.forEach(
-    yield* walk(root),
-    (found): Effect.Effect<Entry, DiskError> => Effect.map(markOf(found), (own) => ({ ...found, mark: own })),
-    { concurrency: together },
-  )
+  return found
 })
 
-const digestOf = (entries: ReadonlyArray<Entry>): string => {
-  const hash = createHash("sha256")
-  const lines = entries.map((entry) => `${entry.kind}\0${entry.path}\0${entry.mark}\n`)
-  for (const line of lines.sort()) hash.update(line)
-  return `sha256:${hash.digest("hex")}`
-}
+/** So many files are asked about at once: in between, whoever waits for a digest may give up. */
+const batch = 1_000
+
+const batches = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+  Array.from({ length: Math.ceil(all.length / batch) }, (_, index) =>
+    all.slice(index * batch, (index + 1) * batch),
+  )
+
+const line = ({ kind, path }: Found, mark: string): string => `${kind}\0${path}\0${mark}\n`
+
+const digestOf = Effect.fnUntraced(
+  function* (root: string, marks: Marks) {
+    const disk = yield* Disk
+    const found = yield* walk(root)
+    const lines: Array<string> = []
+    for (const one of found) {
+      if (one.kind === "directory") lines.push(line(one, ""))
+      if (one.kind === "link") lines.push(line(one, yield* disk.readlink(`${root}/${one.path}`)))
+    }
+    for (const files of batches(found.filter(({ kind }) => kind === "file"))) {
+      const told = yield* marks(
+        disk,
+        files.map(({ path }) => `${root}/${path}`),
+      )
+      for (const [index, file] of files.entries()) lines.push(line(file, told[index] ?? ""))
+    }
+    const hash = createHash("sha256")
+    for (const each of lines.sort()) hash.update(each)
+    return `sha256:${hash.digest("hex")}`
+  },
+  (effect, root) => effect.pipe(folderError(root)),
+)
 
 /** SHA-256 over names, links and contents: reads every byte. Fails with the error of the file system. */
-export const contentDigest = Effect.fn("Pulumi.contentDigest")(function* (root: string) {
-  const disk = yield* Disk
-  const content: Mark = (path) =>
-    Effect.map(disk.readFile(join(root, path)), (bytes) => createHash("sha256").update(bytes).digest("hex"))
-  return digestOf(yield* marked(root, content).pipe(folderError(root)))
-})
+export const contentDigest = Effect.fn("Pulumi.contentDigest")((root: string) =>
+  digestOf(root, (disk, files) => disk.sha256All(files)),
+)
 
 /** What changes when somebody writes into the folder: sizes, times, inodes. Reads no content. */
-export const fingerprint = Effect.fn("Pulumi.fingerprint")(function* (root: string) {
-  const disk = yield* Disk
-  const times: Mark = (path) =>
-    Effect.map(
-      disk.lstat(join(root, path)),
-      (stat) => `${stat.size} ${stat.mtimeMs} ${stat.ctimeMs} ${stat.ino}`,
-    )
-  return digestOf(yield* marked(root, times).pipe(folderError(root)))
-})
+export const fingerprint = Effect.fn("Pulumi.fingerprint")((root: string) =>
+  digestOf(root, (disk, files) =>
+    Effect.map(disk.lstatAll(files), (stats) =>
+      stats.map(({ size, mtimeMs, ctimeMs, ino }) => `${size} ${mtimeMs} ${ctimeMs} ${ino}`),
+    ),
+  ),
+)
 
 const setModes = Effect.fnUntraced(
   function* (root: string, writable: boolean) {
@@ -86,7 +102,7 @@ const setModes = Effect.fnUntraced(
       yield* disk.chmod(path, (mode & 0o555) | bit)
     })
     // Folders must be writable before what is in them can be removed, and read-only only after it.
-    for (const { path, kind } of entries) if (kind !== "link") yield* apply(join(root, path))
+    for (const { path, kind } of entries) if (kind !== "link") yield* apply(`${root}/${path}`)
     yield* apply(root)
   },
   (effect, root) => effect.pipe(folderError(root)),

@@ -15,7 +15,10 @@ const system =
   (name: string) =>
   <Args extends ReadonlyArray<unknown>, A, R>(call: (...args: Args) => Effect.Effect<A, E, R>) =>
   (...args: Args): Effect.Effect<A, E, R> => {
-    const paths = args.filter((arg) => typeof arg === "string")
+    // Of many paths, the first one stands for all.
+    const paths = args
+      .map((arg): unknown => (Array.isArray(arg) ? arg[0] : arg))
+      .filter((arg) => typeof arg === "string")
     return edge.through(
       {
         what: () => [name, ...paths].join(" "),
@@ -48,10 +51,12 @@ export const edgeDisk = (edge: Edge, disk: Disk["Service"]): Disk["Service"] => 
   const write = system(edge, true, diskFailure)
   return Disk.of({
     lstat: read("lstat")(disk.lstat),
+    lstatAll: read("lstatAll")(disk.lstatAll),
     realpath: read("realpath")(disk.realpath),
     readdir: read("readdir")(disk.readdir),
     readlink: read("readlink")(disk.readlink),
     readFile: read("readFile")(disk.readFile),
+    sha256All: read("sha256All")(disk.sha256All),
     writeNew: write("writeNew")(disk.writeNew),
     mkdir: write("mkdir")(disk.mkdir),
     chmod: write("chmod")(disk.chmod),

@@ -1,7 +1,8 @@
 // The operator's `Disk` over the file system twin. What takes several system calls in the live layer takes several steps
 // here, so that a death may come between them.
+import { createHash } from "node:crypto"
 import { Effect } from "effect"
-import { Disk, DiskError, type EntryKind } from "../../../src/services/Disk/Disk.ts"
+import { Disk, DiskError, type DiskStat, type EntryKind } from "../../../src/services/Disk/Disk.ts"
 import { FileError } from "./FileError.ts"
 import { type FilesTwin, removal } from "./Files.ts"
 import type { User } from "./Paths.ts"
@@ -18,24 +19,33 @@ const asDiskError =
 export const diskOf = ({ tree }: FilesTwin, user: User): Disk["Service"] => {
   const attempt = <A>(path: string, run: () => A): Effect.Effect<A, DiskError> =>
     Effect.try({ try: run, catch: asDiskError(path) })
+  const lstat = (path: string): Effect.Effect<DiskStat, DiskError> =>
+    attempt(path, () => {
+      const node = tree.stat(user, path, { follow: false })
+      return {
+        kind: node.kind satisfies EntryKind,
+        mode: node.mode,
+        size: sizeOf(node),
+        mtimeMs: node.mtimeMs,
+        ctimeMs: node.ctimeMs,
+        ino: node.ino,
+      }
+    })
+  const sha256 = (path: string) =>
+    attempt(path, () =>
+      createHash("sha256")
+        .update(tree.read(user, path, { follow: false }))
+        .digest("hex"),
+    )
   return Disk.of({
-    lstat: (path) =>
-      attempt(path, () => {
-        const node = tree.stat(user, path, { follow: false })
-        return {
-          kind: node.kind satisfies EntryKind,
-          mode: node.mode,
-          size: sizeOf(node),
-          mtimeMs: node.mtimeMs,
-          ctimeMs: node.ctimeMs,
-          ino: node.ino,
-        }
-      }),
+    lstat,
+    lstatAll: (paths) => Effect.forEach(paths, lstat),
     realpath: (path) => attempt(path, () => tree.realpath(user, path)),
     readdir: (path) =>
       attempt(path, () => tree.readdir(user, path).map(([name, node]) => ({ name, kind: node.kind }))),
     readlink: (path) => attempt(path, () => tree.readlink(user, path)),
     readFile: (path) => attempt(path, () => tree.read(user, path, { follow: false }).slice()),
+    sha256All: (paths) => Effect.forEach(paths, sha256),
     writeNew: (path, content, mode) =>
       Effect.gen(function* () {
         const file = yield* attempt(path, () => tree.create(user, path, { exclusive: true, mode }))
