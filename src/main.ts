@@ -100,6 +100,7 @@ const start = Effect.fnUntraced(function* (given: Flags) {
       maxConcurrentInstalls: given.maxConcurrentInstalls,
       maxConcurrentTargets: given.maxConcurrentTargets,
       watchNamespaces: given.watchNamespaces,
+      allowPrivilegedInstances: given.allowPrivilegedInstances,
       cleanupNamespace: Option.getOrElse(given.cleanupNamespace, () => operatorNamespace),
       operatorNamespace,
       operatorImage,

@@ -4,7 +4,7 @@ import { Clock, Data, Duration, Effect, Option, Schedule } from "effect"
 import { Lease, ValidatingAdmissionPolicy } from "../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../services/Kubernetes/Kubernetes.ts"
 import { leaseState, look, type Sighting } from "../services/LeaderElection/Lease.ts"
-import { operatorOf, POLICY_NAME } from "./instance/target/Protection.ts"
+import { operatorOf, POLICY_NAME } from "./instance/target/AdmissionPolicies.ts"
 
 /** Another operator serves this cluster. */
 export class AnotherOperator extends Data.TaggedError("AnotherOperator")<{ readonly message: string }> {}

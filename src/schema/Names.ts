@@ -8,6 +8,8 @@ export const VERSION = "v1alpha1"
 export const KIND = "PlatformInstance"
 export const PLURAL = "platforminstances"
 export const API_VERSION = `${GROUP}/${VERSION}`
+/** The CustomResourceDefinition. */
+export const CRD_NAME = `${PLURAL}.${GROUP}`
 
 /** Added before anything is created, removed last, only by the operator. */
 export const FINALIZER = `${GROUP}/instance`
@@ -19,6 +21,10 @@ export const LABEL_INSTANCE_HASH = `${GROUP}/instance-hash`
 
 /** `<namespace>/<name>` on a host namespace: whose it is. */
 export const ANNOTATION_INSTANCE = `${GROUP}/instance`
+/** The instance's storage root on a host namespace: its pods may mount that much of the node, and no more. */
+export const ANNOTATION_STORAGE_ROOT = `${GROUP}/storage-root`
+/** `"true"`, set by a person: the instance is not deleted. */
+export const ANNOTATION_PROTECT = `${GROUP}/protect`
 /** Which pod's helm is at work on a host namespace's release, and since when; on the host namespace. */
 export const ANNOTATION_HELM_WRITER = `${GROUP}/helm-writer`
 /** The trace of the newest change: its `traceparent`, the generation it is of, and since when it runs. */

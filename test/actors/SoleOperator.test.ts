@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Option, References } from "effect"
-import { operatorOf, policyManifests } from "../../src/actors/instance/target/Protection.ts"
+import { operatorOf, policyManifests } from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import { refuseBesideAnother, type SoleOperatorOptions } from "../../src/actors/SoleOperator.ts"
 import { Lease, Namespace, ValidatingAdmissionPolicy } from "../../src/services/Kubernetes/Kinds.ts"
 import { lead } from "../../src/services/LeaderElection/LeaderElection.ts"

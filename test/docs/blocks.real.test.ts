@@ -8,7 +8,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { parseAllDocuments } from "yaml"
 import release from "../../release.json" with { type: "json" }
-import { policyManifests } from "../../src/actors/instance/target/Protection.ts"
+import {
+  instancePolicyManifests,
+  podPolicyManifests,
+  policyManifests,
+} from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import { programPath, startApiServer } from "../services/Pulumi/apiServer.ts"
 import { type Block, blocksOf, commandsOf, filledIn, isCommands, pagesWithBlocks } from "./Blocks.ts"
 
@@ -85,7 +89,12 @@ const scene = Effect.gen(function* () {
         metadata: { name },
       })),
     )
-    yield* apply(...policyManifests("system:serviceaccount:platform-operator:platform-operator"), pod)
+    yield* apply(
+      ...policyManifests("system:serviceaccount:platform-operator:platform-operator"),
+      ...instancePolicyManifests().slice(0, 1),
+      ...podPolicyManifests("/var/lib/kubesolo/instances"),
+      pod,
+    )
     yield* bash("kubectl apply -f one.yaml")
     if (script.includes("apply -f instances.yaml"))
       yield* bash("kubectl -n team-a delete pi one --wait=false")

@@ -14,7 +14,7 @@ import {
   manifest,
   untilReady,
 } from "./support/Instance.ts"
-import { apply, createNamespace, exists, getJson, kubectl, names } from "./support/Kubectl.ts"
+import { apply, createNamespace, exists, getJson, kubectl, names, refusalOf } from "./support/Kubectl.ts"
 import { leavesNothing } from "./support/Leaks.ts"
 import { isAlive, isThere, putCanary, putLink, putLinksOut, removeFolder } from "./support/NodeFolders.ts"
 import {
@@ -305,7 +305,13 @@ if (full) {
       const host = await until("its host namespace", () => findHostNamespace(one))
       const definition = "platforminstances.platform.di-framework.dev"
       const { metadata, ...rest } = await getJson(Definition, ["crd", definition])
-      await kubectl(["delete", "crd", definition, "--timeout=300s"])
+      // The operator puts the binding back while there are instances; what it denies is some moments behind.
+      await untilTrue("the definition is being removed", async () => {
+        const binding = "validatingadmissionpolicybinding/platform-operator-protect-instances"
+        await kubectl(["delete", binding, "--ignore-not-found"])
+        return /not refused/.test(await refusalOf("delete", "crd", definition, "--wait=false"))
+      })
+      await kubectl(["wait", "--for=delete", `crd/${definition}`, "--timeout=300s"])
       assert.isFalse(await exists("namespace", host))
       assert.isFalse(isThere(storageRoot(one)))
       await kubectl(["create", "-f", "-"], { input: JSON.stringify({ ...rest, metadata }) })

@@ -1,8 +1,12 @@
-// service/vcluster owns all that its vCluster has synced to the host: an admission policy keeps everybody from deleting it,
-// the administrator too, in whatever way.
+// What the admission policies keep. service/vcluster owns all that its vCluster has synced to the host: nobody deletes it,
+// the administrator neither, in whatever way. Pods made inside an instance do not reach for the node. An instance that is
+// annotated so is not deleted, nor the definition of all.
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { LABEL_HOST_NAMESPACE } from "../../src/schema/Names.ts"
+import { type Asked, escapes, harmless, podSpec } from "../support/escapes.ts"
+import { storageRootBase } from "./support/Cluster.ts"
+import { inside } from "./support/Inside.ts"
 import {
   conditionOf,
   deleteInstance,
@@ -10,10 +14,12 @@ import {
   getInstance,
   type Key,
   manifest,
+  untilReady,
 } from "./support/Instance.ts"
 import { apply, createNamespace, exists, getJson, kubectl, refusalOf, uidOf } from "./support/Kubectl.ts"
 import { leavesNothing } from "./support/Leaks.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
+import { synced, untilRunning } from "./support/PlainPod.ts"
 import { until, untilTrue } from "./support/Until.ts"
 
 holdOperator("shared")
@@ -21,6 +27,8 @@ leavesNothing("protection")
 
 const key: Key = { namespace: "protection", name: "one" }
 const policyName = "platform-operator-protect-vcluster-service"
+const podPolicy = "platform-operator-restrict-instance-pods"
+const instancePolicy = "platform-operator-protect-instances"
 const denial = new RegExp(`ValidatingAdmissionPolicy '${policyName}'`)
 
 const Policy = Schema.Struct({
@@ -64,12 +72,15 @@ describe("service/vcluster", () => {
   })
   afterAll(() => deleteInstance(key))
 
-  it("is protected by a policy without type errors, and the instance says so", async () => {
+  it.each([policyName, podPolicy, instancePolicy])("has the policy %s, without type errors", async (name) => {
     const policy = await until("the policy's types are checked", async () => {
-      const seen = await getJson(Policy, policyPath)
+      const seen = await getJson(Policy, ["validatingadmissionpolicy", name])
       return seen.status?.observedGeneration === seen.metadata.generation ? seen : undefined
     })
     assert.deepStrictEqual(policy.status?.typeChecking ?? {}, {})
+  })
+
+  it("is protected, and the instance says so", async () => {
     await untilTrue("the condition", async () => {
       const condition = conditionOf(await getInstance(key), "OwnerServiceProtected")
       return condition?.status === "True" && condition.reason === "AdmissionPolicyInstalled"
@@ -148,5 +159,119 @@ describe("service/vcluster", () => {
     })
     await untilDenied(host)
     await isKept()
+  })
+})
+
+const Warnings = Schema.Struct({
+  items: Schema.Array(Schema.Struct({ reason: Schema.String, message: Schema.String })),
+})
+
+describe("pods that an instance's administrator makes", () => {
+  const root = `${storageRootBase}/${key.namespace}/${key.name}`
+  const inEscape = ["--namespace", "escape"]
+  const made = ({ name, ...asked }: Asked) => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { namespace: "escape", name },
+    spec: podSpec({ name, ...asked }),
+  })
+  beforeAll(async () => {
+    await apply(manifest(key))
+    await untilReady(key)
+    await inside(key, (context) => kubectl([...context, "create", "namespace", "escape"]))
+  })
+  afterAll(() => deleteInstance(key))
+
+  it("do not reach for the node, and say why to whoever looks inside", async () => {
+    const host = (await findHostNamespace(key)) ?? ""
+    await inside(key, async (context) => {
+      for (const asked of escapes(root))
+        await kubectl([...context, "apply", "-f", "-"], { input: JSON.stringify(made(asked)) })
+      for (const { name, says } of escapes(root)) {
+        const which = `--field-selector=involvedObject.name=${name}`
+        const said = await until(`the refusal of ${name}`, async () => {
+          const { items } = await getJson(Warnings, [...context, "events", ...inEscape, which])
+          return items.find(({ reason }) => reason === "SyncError")?.message
+        })
+        console.log(`${name}: ${said}`)
+        assert.match(said, says)
+        assert.isFalse(await exists("pod", synced(host, "escape", name).name, "--namespace", host))
+      }
+      await kubectl([...context, "delete", "pods", "--all", ...inEscape, "--force", "--grace-period=0"])
+    })
+  })
+
+  it("run where they keep to the instance's storage, and take no debug container that does not", async () => {
+    const host = (await findHostNamespace(key)) ?? ""
+    await inside(key, async (context) => {
+      for (const asked of harmless(root)) {
+        await kubectl([...context, "apply", "-f", "-"], { input: JSON.stringify(made(asked)) })
+        await untilTrue(`${asked.name} is on the host`, () =>
+          exists("pod", synced(host, "escape", asked.name).name, "--namespace", host),
+        )
+        await untilRunning(synced(host, "escape", asked.name))
+      }
+      await kubectl([
+        ...[...context, "debug", "plain", ...inEscape, "--profile=sysadmin", "--container=debug"],
+        ...["--image=docker.io/library/busybox:1.36", "--", "sleep", "60"],
+      ])
+      const which = "--field-selector=involvedObject.name=plain,reason=SyncError"
+      await untilTrue("the refusal of the debug container", async () => {
+        const { items } = await getJson(Warnings, [...context, "events", ...inEscape, which])
+        return items.some(({ message }) => /securityContext\.privileged/.test(message))
+      })
+      await kubectl([...context, "delete", "namespace", "escape", "--timeout=120s"])
+    })
+  })
+})
+
+describe("what holds instances", () => {
+  const guarded: Key = { namespace: "protection-guarded", name: "one" }
+  const definition = ["crd", "platforminstances.platform.di-framework.dev"]
+  const annotate = (value: string) =>
+    kubectl([
+      ...["annotate", "pi", guarded.name, "--namespace", guarded.namespace, "--overwrite"],
+      `platform.di-framework.dev/protect${value}`,
+    ])
+  beforeAll(async () => {
+    await createNamespace(guarded.namespace)
+    await apply(manifest(guarded))
+    await annotate("=true")
+    await until("its host namespace", () => findHostNamespace(guarded))
+  })
+
+  it("is kept: the definition, and an instance that is annotated so, with the way out in the refusal", async () => {
+    const remove = ["delete", "pi", guarded.name, "--namespace", guarded.namespace]
+    await untilTrue("the instance is kept", async () =>
+      new RegExp(`'${instancePolicy}'.*kubectl annotate pi one --namespace protection-guarded`).test(
+        await refusalOf(...remove, "--dry-run=server"),
+      ),
+    )
+    assert.match(await refusalOf(...remove, "--wait=false"), /kubectl annotate pi one/)
+    assert.match(
+      await refusalOf("delete", "pi", "--all", "--namespace", guarded.namespace, "--wait=false"),
+      /kubectl annotate pi one/,
+    )
+    assert.match(
+      await refusalOf("delete", ...definition, "--dry-run=server"),
+      new RegExp(`kubectl delete validatingadmissionpolicybinding ${instancePolicy}`),
+    )
+  })
+
+  it("outlives the deletion of its namespace, which takes it along once the annotation is gone", async () => {
+    await kubectl(["delete", "namespace", guarded.namespace, "--wait=false"])
+    const Conditions = Schema.Struct({
+      status: Schema.Struct({
+        conditions: Schema.optionalKey(Schema.Array(Schema.Struct({ message: Schema.String }))),
+      }),
+    })
+    await untilTrue("the namespace says what holds it", async () =>
+      ((await getJson(Conditions, ["namespace", guarded.namespace])).status.conditions ?? []).some(
+        ({ message }) => message.includes(instancePolicy),
+      ),
+    )
+    assert.isUndefined((await getInstance(guarded)).metadata.deletionTimestamp)
+    await annotate("-")
+    await untilTrue("the namespace is gone", async () => !(await exists("namespace", guarded.namespace)))
   })
 })

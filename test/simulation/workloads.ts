@@ -1,7 +1,7 @@
 // What users and the world do to an operator, each to its end: the crash tests play them with the operator killed at any of
 // its calls.
 import { Duration, Effect, Predicate } from "effect"
-import { POLICY_NAME } from "../../src/actors/instance/target/Protection.ts"
+import { POLICY_NAME } from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import { LABEL_HOST_NAMESPACE } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject, ObjectRef, ResourceKind } from "../../src/services/Kubernetes/Kubernetes.ts"

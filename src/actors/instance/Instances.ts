@@ -1,5 +1,5 @@
 // All instances: one supervised actor each, woken by the watches.
-import { type Cause, Effect, Option, Stream } from "effect"
+import { type Cause, Duration, Effect, FiberHandle, Option, Result, Stream } from "effect"
 import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
 import { Events } from "../../services/Events/Events.ts"
 import type { Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
@@ -15,6 +15,7 @@ import { timedSlot } from "./metrics/operations.ts"
 import type { Operation, OperationError, OperationResult } from "./Operation.ts"
 import type { InstanceServices } from "./Pass.ts"
 import { Settings } from "./Settings.ts"
+import { Protection } from "./target/Protection.ts"
 import { Views } from "./Views.ts"
 import { writeInternalError } from "./writeStatus.ts"
 
@@ -58,6 +59,26 @@ export const awaitCaches = Effect.gen(function* () {
   yield* Effect.logInfo("caches are complete")
 })
 
+/** Between two tries. */
+const tryAgain = Duration.seconds(5)
+
+/** For as long as there is no instance their definition is not protected: it has to be said until the server has heard it. */
+const letDefinitionGo = Effect.gen(function* () {
+  const views = yield* Views
+  const protection = yield* Protection
+  const isLeft = Effect.map(views.instances, (instances) => instances.length > 0)
+  while (!(yield* isLeft)) {
+    const said = yield* Effect.result(protection.letDefinitionGo)
+    // A server without admission policies has none in the way.
+    if (Result.isSuccess(said) || said.failure.code === 404) return
+    const { request, reason, message } = said.failure
+    yield* Effect.logWarning("the protection of the definition is not lifted").pipe(
+      Effect.annotateLogs({ request, reason, message }),
+    )
+    yield* Effect.sleep(tryAgain)
+  }
+})
+
 /** Runs until interrupted, which ends all that was begun. The caches are complete. */
 export const runInstances = Effect.gen(function* () {
   const views = yield* Views
@@ -76,7 +97,13 @@ export const runInstances = Effect.gen(function* () {
     Effect.provideService(InstanceMeter, yield* makeInstanceMetrics),
   )
   yield* Effect.forkScoped(tidyPackages)
+  const letting = yield* FiberHandle.make<void, never>()
+  const follow = FiberHandle.run(letting, letDefinitionGo, { onlyIfMissing: true })
+  yield* follow
   return yield* Stream.runForEach(views.wakeups, ({ key, reason }) =>
-    isServed(key) ? supervisor.notify(formatKey(key), reason) : Effect.void,
+    Effect.gen(function* () {
+      if (reason === "instance" && (yield* views.instances).length === 0) yield* follow
+      if (isServed(key)) yield* supervisor.notify(formatKey(key), reason)
+    }),
   )
 }).pipe(Effect.scoped)

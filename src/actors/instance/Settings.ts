@@ -13,6 +13,8 @@ export interface InstanceSettings {
   readonly maxConcurrentTargets: number
   /** The namespaces whose instances are served; empty: all. */
   readonly watchNamespaces: ReadonlyArray<string>
+  /** No policy keeps instances' pods from being privileged. */
+  readonly allowPrivilegedInstances: boolean
   /** Where cleanup Jobs run. */
   readonly cleanupNamespace: string
   /** The namespace that instances' network policies admit to the vCluster API. */

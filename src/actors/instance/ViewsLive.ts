@@ -15,7 +15,7 @@ import { type FollowedStore, makeFollowedStore } from "./FollowedStore.ts"
 import { SOURCE_SECRET } from "./target/Kubeconfig.ts"
 import { CONTROL_PLANE_SELECTOR, RELEASE_SELECTOR } from "./target/observeTarget.ts"
 import { MANAGED_BY_SELECTOR } from "./target/ownership.ts"
-import { POLICY_NAME, Protection } from "./target/Protection.ts"
+import { Protection } from "./target/Protection.ts"
 import { releaseNamespace } from "./target/releaseObjects.ts"
 import { Views, type Wakeup } from "./Views.ts"
 
@@ -183,7 +183,7 @@ const protectionWakeups = Effect.fnUntraced(function* (stores: Stores) {
   const protection = yield* Protection
   const kinds = [Kinds.ValidatingAdmissionPolicy, Kinds.ValidatingAdmissionPolicyBinding]
   const followed = yield* Effect.forEach(kinds, (kind) =>
-    makeStore(kind, { fieldSelector: `metadata.name=${POLICY_NAME}` }),
+    makeStore(kind, { labelSelector: MANAGED_BY_SELECTOR }),
   )
   const changed = (change: StoreChange) =>
     change._tag === "Deleted" ||

@@ -4,6 +4,7 @@ import { hostNamespace } from "../../schema/Names.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { Helm } from "../../services/Helm/Helm.ts"
 import type { KubeError, KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
+import { storageRootOf } from "./install/choices.ts"
 import type { Memory } from "./Memory.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
 import { Settings } from "./Settings.ts"
@@ -57,9 +58,11 @@ const followKubeconfig = Effect.fnUntraced(function* (pass: Pass, view: Instance
   if (Option.isSome(memory.kubeconfig) && serves) yield* prober.use(memory.kubeconfig.value)
 })
 
-/** Steps that a restarted operator takes once, because it cannot know what is there: no sign of a loss. */
+/** Steps that a restarted operator takes once, because it cannot know what is there, or is a newer one: no sign of a loss. */
 const isFirstLook = (memory: Memory, step: TargetStep): boolean =>
-  step._tag === "ApplyProtection" || (step._tag === "PublishKubeconfig" && Option.isNone(memory.published))
+  step._tag === "ApplyProtection" ||
+  step._tag === "MarkNamespace" ||
+  (step._tag === "PublishKubeconfig" && Option.isNone(memory.published))
 
 export const look = Effect.fnUntraced(function* (
   pass: Pass,
@@ -89,6 +92,7 @@ export const look = Effect.fnUntraced(function* (
       protectionKnown: Option.isSome(protection),
       chartVersion: helm.chartVersion,
       operatorNamespace: settings.operatorNamespace,
+      storageRoot: storageRootOf(instance, memory.record, settings.storageRootBase),
       now,
       repairIntervalMillis: Duration.toMillis(settings.repairInterval),
     }),

@@ -89,6 +89,12 @@ export const flags = {
     "watch-namespaces",
     "The namespaces whose instances are served, separated by commas; all when not set",
   ).pipe(Flag.withDefault([])),
+  allowPrivilegedInstances: Flag.Boolean("allow-privileged-instances").pipe(
+    Flag.withDescription(
+      "Let pods of instances be privileged, share the node's namespaces, add capabilities and mount any path of the node",
+    ),
+    Flag.withDefault(false),
+  ),
   cleanupNamespace: namespace(
     "cleanup-namespace",
     "Namespace of the storage cleanup Jobs; the operator's own when not set",

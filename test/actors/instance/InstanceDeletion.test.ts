@@ -1,5 +1,6 @@
 import { assert, describe, expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
+import { INSTANCE_POLICY_NAME } from "../../../src/actors/instance/target/AdmissionPolicies.ts"
 import { findCondition } from "../../../src/schema/Conditions.ts"
 import { ANNOTATION_RECONCILE_REQUESTED, cleanupJobName, FINALIZER } from "../../../src/schema/Names.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
@@ -43,10 +44,11 @@ describe("deleting an instance", () => {
       assertNothingLeft(world)
       assert.deepStrictEqual(world.helm.commands, ["install", "uninstall"])
       assert.deepStrictEqual(jobsMade(world), [`POST jobs/ops/${cleanupJobName(key, uid)}`])
-      assert.strictEqual(
-        world.cluster.writes.findLast((write) => !write.endsWith(" status")),
+      // Then the definition may go: no instance is left.
+      assert.deepStrictEqual(world.cluster.writes.filter((write) => !write.endsWith(" status")).slice(-2), [
         "PATCH platforminstances/team-a/one",
-      )
+        `DELETE validatingadmissionpolicybindings/${INSTANCE_POLICY_NAME}`,
+      ])
     }),
   )
 

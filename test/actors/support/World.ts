@@ -26,6 +26,7 @@ export const hostImage = "ghcr.io/di-framework/wash@sha256:0"
 
 export const settings: InstanceSettings = {
   storageRootBase: "/base",
+  allowPrivilegedInstances: false,
   installTimeout: Duration.minutes(30),
   repairInterval: Duration.minutes(30),
   targetPoll: Duration.seconds(10),

@@ -14,6 +14,7 @@ export const healthy: TargetObservation = {
   hostNamespace: "pi-team-a-one-hash",
   predecessor: Option.none(),
   namespace: { _tag: "Ours" },
+  storageRootMarked: true,
   protectionApplied: true,
   networkPoliciesApplied: true,
   release: Option.some(deployed),

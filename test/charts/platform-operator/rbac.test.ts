@@ -1,5 +1,10 @@
 import { Schema } from "effect"
 import { describe, expect, it } from "vitest"
+import {
+  INSTANCE_POLICY_NAME,
+  POD_POLICY_NAME,
+  POLICY_NAME,
+} from "../../../src/actors/instance/target/AdmissionPolicies.ts"
 import { operatorRules } from "../../twins/world/Installation.ts"
 import { find, type Rendered, render } from "../helm.ts"
 
@@ -65,16 +70,21 @@ describe("the least rules", () => {
     ).toEqual([])
   })
 
-  it("reach the definition and the policy by name alone", () => {
+  it("reach the definition and the policies by name alone", () => {
     expect(held.filter((right) => right.startsWith("apiextensions.k8s.io/"))).toEqual([
       "apiextensions.k8s.io/customresourcedefinitions get platforminstances.platform.di-framework.dev",
     ])
     const policies = held.filter((right) =>
       /^admissionregistration\.k8s\.io\/.* (get|update|patch|delete)/.test(right),
     )
-    expect(policies.every((right) => right.endsWith(" platform-operator-protect-vcluster-service"))).toBe(
-      true,
+    const kinds = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
+    const names = [POLICY_NAME, INSTANCE_POLICY_NAME, POD_POLICY_NAME]
+    const wanted = kinds.flatMap((kind) =>
+      ["get", "update", "patch", "delete"].flatMap((verb) =>
+        names.map((name) => `admissionregistration.k8s.io/${kind} ${verb} ${name}`),
+      ),
     )
+    expect(policies.toSorted()).toEqual(wanted.toSorted())
   })
 
   it("make and remove Jobs in the cleanup namespace alone", () => {

@@ -1,5 +1,5 @@
 // Who may do what: RBAC, and the admission policy of the operator.
-import { policyManifests } from "../../../src/actors/instance/target/Protection.ts"
+import { policyManifests } from "../../../src/actors/instance/target/AdmissionPolicies.ts"
 import { LABEL_HOST_NAMESPACE } from "../../../src/schema/Names.ts"
 import { at } from "../../twins/kubernetes/Json.ts"
 import type { Scenario } from "../Scenario.ts"

@@ -38,6 +38,7 @@ describe("the command line", () => {
         stateDir: "/var/lib/platform-operator",
         passphraseFile: "/etc/platform-operator/passphrase/passphrase",
         storageRootBase: "/var/lib/kubesolo/instances",
+        allowPrivilegedInstances: false,
         installTimeout: Duration.minutes(30),
         repairInterval: Duration.minutes(30),
         targetPoll: Duration.seconds(10),

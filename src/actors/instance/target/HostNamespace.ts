@@ -1,12 +1,20 @@
 // The host namespace of an instance: made new, marked as the instance's, never taken over.
 import { Option } from "effect"
 import { formatKey, type InstanceKey } from "../../../schema/InstanceKey.ts"
-import { ANNOTATION_INSTANCE, hostNamespace, LABEL_HOST_NAMESPACE } from "../../../schema/Names.ts"
+import {
+  ANNOTATION_INSTANCE,
+  ANNOTATION_STORAGE_ROOT,
+  hostNamespace,
+  LABEL_HOST_NAMESPACE,
+} from "../../../schema/Names.ts"
 import type { KubeManifest, KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
 import type { NamespaceState } from "./TargetState.ts"
 
-/** Tenant data lies on hostPath and the vCluster runs as root: both need the privileged Pod Security level. */
-export const hostNamespaceManifest = (key: InstanceKey): KubeManifest => ({
+/**
+ * Tenant data lies on hostPath and the vCluster runs as root: both need the privileged Pod Security level. What its pods may
+ * mount is in `storageRoot`, which an admission policy reads (`AdmissionPolicies.ts`).
+ */
+export const hostNamespaceManifest = (key: InstanceKey, storageRoot: string): KubeManifest => ({
   apiVersion: "v1",
   kind: "Namespace",
   metadata: {
@@ -15,7 +23,7 @@ export const hostNamespaceManifest = (key: InstanceKey): KubeManifest => ({
       [LABEL_HOST_NAMESPACE]: "true",
       "pod-security.kubernetes.io/enforce": "privileged",
     },
-    annotations: { [ANNOTATION_INSTANCE]: formatKey(key) },
+    annotations: { [ANNOTATION_INSTANCE]: formatKey(key), [ANNOTATION_STORAGE_ROOT]: storageRoot },
   },
 })
 

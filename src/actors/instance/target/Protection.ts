@@ -1,15 +1,20 @@
-// The admission policy that keeps service/vcluster from being deleted: deleting it would make the garbage
-// collector remove everything the vCluster synced. One policy and binding for all instances.
-import { Clock, Context, Duration, Effect, Layer, Option, Ref, Schema } from "effect"
-import { LABEL_HOST_NAMESPACE } from "../../../schema/Names.ts"
+// Applies the admission policies and puts them back. One set for all instances.
+import { Clock, Context, Duration, Effect, Layer, Option, Ref } from "effect"
 import {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
 } from "../../../services/Kubernetes/Kinds.ts"
-import { type KubeError, type KubeManifest, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import { type KubeError, Kubernetes, type ResourceKind } from "../../../services/Kubernetes/Kubernetes.ts"
+import { Settings } from "../Settings.ts"
+import {
+  INSTANCE_POLICY_NAME,
+  instancePolicyManifests,
+  POD_POLICY_NAME,
+  type PolicyManifests,
+  podPolicyManifests,
+  policyManifests,
+} from "./AdmissionPolicies.ts"
 import { applyWhole } from "./applyWhole.ts"
-
-export const POLICY_NAME = "platform-operator-protect-vcluster-service"
 
 export interface ProtectionState {
   readonly installed: boolean
@@ -22,80 +27,37 @@ export interface ProtectionState {
  */
 const unavailableFor = Duration.minutes(10)
 
-/** A CEL string literal. */
-const quoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`
-
-/**
- * The name is compared in CEL and not by `resourceNames`, because a DELETE of the collection carries no name and
- * would pass; a terminating namespace is exempt, or it could never be emptied (both seen on a real API server).
- */
-export const policyManifests = (operatorUser: string): readonly [KubeManifest, KubeManifest] => [
-  {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingAdmissionPolicy",
-    metadata: { name: POLICY_NAME },
-    spec: {
-      failurePolicy: "Fail",
-      // With what the server has by default, so that anything beside it is somebody else's (`applyWhole`).
-      matchConstraints: {
-        matchPolicy: "Equivalent",
-        namespaceSelector: { matchLabels: { [LABEL_HOST_NAMESPACE]: "true" } },
-        objectSelector: {},
-        resourceRules: [
-          {
-            apiGroups: [""],
-            apiVersions: ["v1"],
-            operations: ["DELETE"],
-            resources: ["services"],
-            scope: "*",
-          },
-        ],
-      },
-      validations: [
-        {
-          expression: [
-            "oldObject.metadata.name != 'vcluster'",
-            `request.userInfo.username == ${quoted(operatorUser)}`,
-            "(has(namespaceObject.status) && has(namespaceObject.status.phase) && namespaceObject.status.phase == 'Terminating')",
-          ].join(" || "),
-          message:
-            "service/vcluster owns everything its vCluster synced to this namespace; to remove it, delete the PlatformInstance",
-        },
-      ],
-    },
-  },
-  {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingAdmissionPolicyBinding",
-    metadata: { name: POLICY_NAME },
-    spec: { policyName: POLICY_NAME, validationActions: ["Deny"] },
-  },
-]
-
-const UserExpression = Schema.Struct({
-  spec: Schema.Struct({ validations: Schema.Array(Schema.Struct({ expression: Schema.String })) }),
+const applyPolicy = Effect.fnUntraced(function* ([policy, binding]: PolicyManifests) {
+  yield* applyWhole(ValidatingAdmissionPolicy, policy)
+  yield* applyWhole(ValidatingAdmissionPolicyBinding, binding)
 })
-const decodeUserExpression = Schema.decodeUnknownOption(UserExpression)
 
-/** The user that a policy of this name exempts: the operator that applied it. The inverse of `policyManifests`. */
-export const operatorOf = (policy: unknown): Option.Option<string> =>
-  Option.flatMap(decodeUserExpression(policy), ({ spec }) =>
-    Option.fromUndefinedOr(
-      spec.validations
-        .map(({ expression }) => /request\.userInfo\.username == '((?:[^'\\]|\\.)*)'/.exec(expression)?.[1])
-        .find((user) => user !== undefined),
-    ).pipe(Option.map((user) => user.replaceAll(/\\(.)/g, "$1"))),
-  )
+const remove = Effect.fnUntraced(function* (kind: ResourceKind, name: string) {
+  const kubernetes = yield* Kubernetes
+  const found = yield* kubernetes.get(kind, { name }, { metadataOnly: true })
+  if (Option.isSome(found)) yield* kubernetes.delete(kind, { name }, { uid: found.value.metadata.uid })
+})
 
-/** One policy for all instances: applied by the first that needs it, and again after it was seen to change. */
+/** The binding first: a policy that is not bound denies nothing. */
+const removePolicy = Effect.fnUntraced(function* (name: string) {
+  yield* remove(ValidatingAdmissionPolicyBinding, name)
+  yield* remove(ValidatingAdmissionPolicy, name)
+})
+
+/** Applied by the first instance that needs it, and again after one of the objects was seen to change. */
 export class Protection extends Context.Service<
   Protection,
   {
     /** What is known; `None` when it has to be applied (again). */
     readonly state: Effect.Effect<Option.Option<ProtectionState>>
-    /** Applies both objects. An API server without admission policies is no failure, it is a state. */
+    /** Applies all of them. An API server without admission policies is no failure, it is a state. */
     readonly ensure: Effect.Effect<ProtectionState, KubeError>
-    /** The policy or its binding was changed or removed by somebody else, or the server has begun to have policies. */
+    /**
+     * No instance is left: their definition may be deleted. An instance that comes meanwhile is no matter: the binding is seen
+     * to go, and its next pass applies it again.
+     */
+    readonly letDefinitionGo: Effect.Effect<void, KubeError>
+    /** A policy or its binding was changed or removed by somebody else, or the server has begun to have policies. */
     readonly invalidate: Effect.Effect<void>
   }
 >()("platform-operator/Protection") {
@@ -103,15 +65,18 @@ export class Protection extends Context.Service<
     Protection,
     Effect.gen(function* () {
       const kubernetes = yield* Kubernetes
+      const { allowPrivilegedInstances, storageRootBase } = yield* Settings
       const known = yield* Ref.make(
         Option.none<{ readonly state: ProtectionState; readonly since: number }>(),
       )
       const apply = Effect.fn("Protection.ensure")(
         function* () {
           const user = yield* kubernetes.whoAmI
-          const [policy, binding] = policyManifests(user)
-          yield* applyWhole(ValidatingAdmissionPolicy, policy)
-          yield* applyWhole(ValidatingAdmissionPolicyBinding, binding)
+          yield* applyPolicy(policyManifests(user))
+          yield* applyPolicy(instancePolicyManifests())
+          yield* allowPrivilegedInstances
+            ? removePolicy(POD_POLICY_NAME)
+            : applyPolicy(podPolicyManifests(storageRootBase))
           return { installed: true, message: "an admission policy denies deleting service/vcluster" }
         },
         Effect.provideService(Kubernetes, kubernetes),
@@ -140,6 +105,9 @@ export class Protection extends Context.Service<
           Effect.tap((state) =>
             Effect.flatMap(Clock.currentTimeMillis, (since) => Ref.set(known, Option.some({ state, since }))),
           ),
+        ),
+        letDefinitionGo: remove(ValidatingAdmissionPolicyBinding, INSTANCE_POLICY_NAME).pipe(
+          Effect.provideService(Kubernetes, kubernetes),
         ),
         invalidate: Ref.set(known, Option.none()),
       }

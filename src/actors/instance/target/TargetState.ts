@@ -24,6 +24,8 @@ export type TargetStep =
   /** Ends what an earlier instance of this name has left half deleted. */
   | { readonly _tag: "FinishPredecessor" }
   | { readonly _tag: "CreateNamespace" }
+  /** Writes on the host namespace which storage root its pods may mount. */
+  | { readonly _tag: "MarkNamespace" }
   | { readonly _tag: "ApplyProtection" }
   | { readonly _tag: "ApplyNetworkPolicies" }
   | { readonly _tag: "InstallRelease" }
@@ -44,6 +46,7 @@ export type InlineStep = Extract<
   {
     readonly _tag:
       | "CreateNamespace"
+      | "MarkNamespace"
       | "CheckWriter"
       | "ApplyProtection"
       | "ApplyNetworkPolicies"
@@ -117,6 +120,8 @@ export interface TargetObservation {
   /** What is left of an instance of this name that was being deleted, in words. */
   readonly predecessor: Option.Option<string>
   readonly namespace: NamespaceState
+  /** The host namespace says which storage root its pods may mount. */
+  readonly storageRootMarked: boolean
   readonly protectionApplied: boolean
   readonly networkPoliciesApplied: boolean
   readonly release: Option.Option<ReleaseState>
@@ -351,6 +356,9 @@ export const judgeTarget = (seen: TargetObservation): TargetVerdict => {
   }
   const namespace = namespaceVerdict(seen)
   if (namespace !== undefined) return namespace
+  if (!seen.storageRootMarked) {
+    return act({ _tag: "MarkNamespace" }, "Creating", "writing the storage root on the host namespace")
+  }
   if (!seen.protectionApplied) {
     return act({ _tag: "ApplyProtection" }, "Creating", "protecting service/vcluster by an admission policy")
   }

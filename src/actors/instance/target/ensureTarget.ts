@@ -1,7 +1,7 @@
 // Carries out one step towards a target. Quick steps run in the pass; what Helm does runs in the slot.
 import { Effect, Option } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
-import { hostNamespace, kubeconfigSecretName } from "../../../schema/Names.ts"
+import { ANNOTATION_STORAGE_ROOT, hostNamespace, kubeconfigSecretName } from "../../../schema/Names.ts"
 import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
 import { Helm } from "../../../services/Helm/Helm.ts"
 import type { History } from "../../../services/History/History.ts"
@@ -9,6 +9,7 @@ import { Namespace, NetworkPolicy, Secret } from "../../../services/Kubernetes/K
 import { type KubeManifest, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
 import type { InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
 import { finishPredecessor } from "../deletion/finishPredecessor.ts"
+import { storageRootOf } from "../install/choices.ts"
 import { OperationError, type OperationResult } from "../Operation.ts"
 import { Settings } from "../Settings.ts"
 import { Views } from "../Views.ts"
@@ -33,11 +34,15 @@ const failing =
   (error: { readonly message: string }): OperationError =>
     targetError(step, error.message)
 
-const createNamespace = Effect.fn("Target.createNamespace")(function* (instance: PlatformInstance) {
+const createNamespace = Effect.fn("Target.createNamespace")(function* (
+  instance: PlatformInstance,
+  record: Option.Option<InstanceRecord>,
+) {
   const kubernetes = yield* Kubernetes
   const views = yield* Views
+  const { storageRootBase } = yield* Settings
   const key = instanceKey(instance)
-  const manifest = hostNamespaceManifest(key)
+  const manifest = hostNamespaceManifest(key, storageRootOf(instance, record, storageRootBase))
   const { name } = manifest.metadata
   const written = yield* kubernetes.create(Namespace, manifest).pipe(
     Effect.catchIf(
@@ -46,6 +51,22 @@ const createNamespace = Effect.fn("Target.createNamespace")(function* (instance:
     ),
     Effect.catchTag("KubeError", (error) => Effect.fail(failing(`create host namespace ${name}`)(error))),
   )
+  yield* views.awaitWrite(Namespace, written)
+})
+
+/** One from before there was a policy that reads it, or of an instance whose root is another one than was thought. */
+const markNamespace = Effect.fn("Target.markNamespace")(function* (
+  instance: PlatformInstance,
+  record: Option.Option<InstanceRecord>,
+) {
+  const kubernetes = yield* Kubernetes
+  const views = yield* Views
+  const { storageRootBase } = yield* Settings
+  const name = hostNamespace(instanceKey(instance))
+  const annotations = { [ANNOTATION_STORAGE_ROOT]: storageRootOf(instance, record, storageRootBase) }
+  const written = yield* kubernetes
+    .patch(Namespace, { name }, { type: "merge", patch: { metadata: { annotations } } })
+    .pipe(Effect.mapError(failing(`mark host namespace ${name}`)))
   yield* views.awaitWrite(Namespace, written)
 })
 
@@ -146,7 +167,10 @@ export const runInline = Effect.fnUntraced(function* (
     case "CheckWriter":
       return { ...nothing, abandoned: yield* checkWriter(key, step) }
     case "CreateNamespace":
-      yield* createNamespace(instance)
+      yield* createNamespace(instance, record)
+      return nothing
+    case "MarkNamespace":
+      yield* markNamespace(instance, record)
       return nothing
     case "ApplyProtection": {
       const protection = yield* Protection

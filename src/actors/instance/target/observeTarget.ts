@@ -1,7 +1,7 @@
 // One observation of a target, out of the caches and of what this actor knows itself; no request is sent.
 import { DateTime, Option } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
-import { hostNamespace } from "../../../schema/Names.ts"
+import { ANNOTATION_STORAGE_ROOT, hostNamespace } from "../../../schema/Names.ts"
 import { epochMillis, parseTime } from "../../../schema/Time.ts"
 import type { ReleaseRef } from "../../../services/Helm/Helm.ts"
 import { releaseState } from "../../../services/Helm/ReleaseRecord.ts"
@@ -57,6 +57,7 @@ export interface TargetKnowledge {
   readonly protectionKnown: boolean
   readonly chartVersion: string
   readonly operatorNamespace: string
+  readonly storageRoot: string
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly repairIntervalMillis: number
@@ -111,6 +112,10 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
     hostNamespace: namespace,
     predecessor: predecessorLeft(view, knowledge),
     namespace: namespaceState(key, view.hostNamespace),
+    storageRootMarked: Option.exists(
+      view.hostNamespace,
+      ({ metadata }) => metadata.annotations?.[ANNOTATION_STORAGE_ROOT] === knowledge.storageRoot,
+    ),
     protectionApplied: knowledge.protectionKnown,
     networkPoliciesApplied: networkPoliciesApplied(
       view.networkPolicies,

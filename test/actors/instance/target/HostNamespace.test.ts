@@ -9,7 +9,7 @@ import { hostNamespace } from "../../../../src/schema/Names.ts"
 import type { KubeObject } from "../../../../src/services/Kubernetes/Kubernetes.ts"
 
 const key = { namespace: "team-a", name: "shop.eu" }
-const manifest = hostNamespaceManifest(key)
+const manifest = hostNamespaceManifest(key, "/base/team-a/shop.eu")
 const found = (metadata: Partial<KubeObject["metadata"]> = {}) =>
   Option.some<KubeObject>({
     ...manifest,
@@ -24,7 +24,10 @@ describe("a host namespace", () => {
         "platform.di-framework.dev/host-namespace": "true",
         "pod-security.kubernetes.io/enforce": "privileged",
       },
-      annotations: { "platform.di-framework.dev/instance": "team-a/shop.eu" },
+      annotations: {
+        "platform.di-framework.dev/instance": "team-a/shop.eu",
+        "platform.di-framework.dev/storage-root": "/base/team-a/shop.eu",
+      },
     })
   })
 

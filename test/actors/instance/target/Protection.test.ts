@@ -1,79 +1,40 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
+import { Settings } from "../../../../src/actors/instance/Settings.ts"
 import {
-  POLICY_NAME,
-  Protection,
+  INSTANCE_POLICY_NAME,
+  instancePolicyManifests,
+  POD_POLICY_NAME,
+  podPolicyManifests,
   policyManifests,
-} from "../../../../src/actors/instance/target/Protection.ts"
+} from "../../../../src/actors/instance/target/AdmissionPolicies.ts"
+import { Protection } from "../../../../src/actors/instance/target/Protection.ts"
 import {
   KubeError,
   type KubeManifest,
   Kubernetes,
   type Patch,
 } from "../../../../src/services/Kubernetes/Kubernetes.ts"
+import { settings } from "../../support/World.ts"
 
-const Policy = Schema.Struct({
-  spec: Schema.Struct({
-    failurePolicy: Schema.String,
-    matchConstraints: Schema.Struct({
-      namespaceSelector: Schema.Unknown,
-      resourceRules: Schema.Array(Schema.Record(Schema.String, Schema.Unknown)),
-    }),
-    validations: Schema.Array(Schema.Struct({ expression: Schema.String, message: Schema.String })),
-  }),
-})
-const decode = Schema.decodeUnknownEffect(Policy)
+const all: ReadonlyArray<KubeManifest> = [
+  ...policyManifests("operator"),
+  ...instancePolicyManifests(),
+  ...podPolicyManifests(settings.storageRootBase),
+]
 
-/** The string that the expression compares the user's name with, read as CEL reads a single-quoted literal. */
-const userIn = (expression: string): string => {
-  const [, literal = ""] = /request\.userInfo\.username == '((?:[^'\\]|\\.)*)' \|\|/.exec(expression) ?? []
-  return literal.replaceAll(/\\(.)/g, "$1")
-}
-
-describe("the admission policy", () => {
-  it.effect("denies every deletion of service/vcluster in a host namespace, by name in CEL", () =>
-    Effect.gen(function* () {
-      const [policy, binding] = policyManifests("operator")
-      const { spec } = yield* decode(policy)
-      assert.strictEqual(spec.failurePolicy, "Fail")
-      assert.deepStrictEqual(spec.matchConstraints.namespaceSelector, {
-        matchLabels: { "platform.di-framework.dev/host-namespace": "true" },
-      })
-      // A resourceName would let a DELETE of the collection pass.
-      for (const rule of spec.matchConstraints.resourceRules) assert.notProperty(rule, "resourceNames")
-      assert.match(spec.validations[0]?.expression ?? "", /^oldObject\.metadata\.name != 'vcluster' \|\| /)
-      assert.match(spec.validations[0]?.expression ?? "", /namespaceObject\.status\.phase == 'Terminating'/)
-      assert.deepInclude(binding.spec, { policyName: POLICY_NAME, validationActions: ["Deny"] })
-      assert.strictEqual(policy.metadata.name, binding.metadata.name)
-    }),
-  )
-
-  for (const user of [
-    "system:serviceaccount:platform-operator:platform-operator",
-    "o'brien",
-    "domain\\operator",
-    "both\\'",
-    "' || true || '",
-    "\\",
-  ]) {
-    it.effect(`excepts the operator's own user and no other: ${user}`, () =>
-      Effect.gen(function* () {
-        const { spec } = yield* decode(policyManifests(user)[0])
-        const expression = spec.validations[0]?.expression ?? ""
-        assert.strictEqual(userIn(expression), user)
-        // Outside of literals there are three alternatives and nothing that the name brought in.
-        const outside = expression.replaceAll(/'(?:[^'\\]|\\.)*'/g, "''")
-        assert.strictEqual(outside.split(" || ").length, 3)
-      }),
-    )
-  }
+const seen = (kind: string, name: string) => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind,
+  metadata: { name, uid: "u", resourceVersion: "2" },
 })
 
 /** A server that keeps what is applied beside what somebody has added to the specs, or refuses it. */
-const over = (refusal: Option.Option<KubeError>, added: object = {}) => {
+const over = (refusal: Option.Option<KubeError>, added: object = {}, allowPrivilegedInstances = false) => {
   const applied: Array<KubeManifest> = []
   const patched: Array<Patch> = []
+  const deleted: Array<string> = []
   const kubernetes = Layer.mock(Kubernetes, {
     whoAmI: Effect.succeed("operator"),
     apply: (_, manifest) =>
@@ -86,17 +47,25 @@ const over = (refusal: Option.Option<KubeError>, added: object = {}) => {
             return { ...manifest, metadata, spec: Object.assign({}, manifest.spec, added) }
           }),
       }),
+    get: ({ kind }, { name }) => Effect.succeedSome(seen(kind, name)),
+    delete: ({ kind }, { name }, options) =>
+      Effect.sync(() => {
+        deleted.push(`${kind} ${name} ${options?.uid}`)
+        return true
+      }),
     patch: ({ kind }, { name }, patch) =>
       Effect.sync(() => {
         patched.push(patch)
-        return {
-          apiVersion: "admissionregistration.k8s.io/v1",
-          kind,
-          metadata: { name, uid: "u", resourceVersion: "2" },
-        }
+        return seen(kind, name)
       }),
   })
-  return { applied, patched, layer: Protection.layer.pipe(Layer.provide(kubernetes)) }
+  const flags = Layer.succeed(Settings, { ...settings, allowPrivilegedInstances })
+  return {
+    applied,
+    patched,
+    deleted,
+    layer: Protection.layer.pipe(Layer.provide(Layer.mergeAll(kubernetes, flags))),
+  }
 }
 const refused = (code: number, reason: string) =>
   Option.some(new KubeError({ code, reason, request: "PATCH policy", message: reason }))
@@ -109,7 +78,7 @@ describe("the protection", () => {
       assert.isTrue(Option.isNone(yield* protection.state))
       const state = yield* protection.ensure
       assert.isTrue(state.installed)
-      assert.deepStrictEqual(applied, [...policyManifests("operator")])
+      assert.deepStrictEqual(applied, all)
       assert.isEmpty(patched)
       assert.deepStrictEqual(yield* protection.state, Option.some(state))
       yield* protection.invalidate
@@ -117,14 +86,14 @@ describe("the protection", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("is the whole of both specs: what somebody has added, a condition that never holds, goes", () => {
+  it.effect("is the whole of all specs: what somebody has added, a condition that never holds, goes", () => {
     const matchConditions = [{ name: "never", expression: "false" }]
     const { patched, layer } = over(Option.none(), { matchConditions })
     return Effect.gen(function* () {
       assert.isTrue((yield* (yield* Protection).ensure).installed)
       assert.deepStrictEqual(
         patched,
-        policyManifests("operator").map(({ spec }) => ({
+        all.map(({ spec }) => ({
           type: "json",
           operations: [
             { op: "test", path: "/metadata/uid", value: "u" },
@@ -132,6 +101,26 @@ describe("the protection", () => {
           ],
         })),
       )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("has no policy for pods where instances may be privileged, and takes away an earlier one", () => {
+    const { applied, deleted, layer } = over(Option.none(), {}, true)
+    return Effect.gen(function* () {
+      assert.isTrue((yield* (yield* Protection).ensure).installed)
+      assert.deepStrictEqual(applied, all.slice(0, 4))
+      assert.deepStrictEqual(deleted, [
+        `ValidatingAdmissionPolicyBinding ${POD_POLICY_NAME} u`,
+        `ValidatingAdmissionPolicy ${POD_POLICY_NAME} u`,
+      ])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("lets the definition of instances go by its binding alone", () => {
+    const { deleted, layer } = over(Option.none())
+    return Effect.gen(function* () {
+      yield* (yield* Protection).letDefinitionGo
+      assert.deepStrictEqual(deleted, [`ValidatingAdmissionPolicyBinding ${INSTANCE_POLICY_NAME} u`])
     }).pipe(Effect.provide(layer))
   })
 

@@ -41,9 +41,15 @@ describe("a target that lacks nothing", () => {
 })
 
 describe("a target that comes up", () => {
-  it("gets namespace, protection, network policies, release and kubeconfig in this order", () => {
+  it("gets namespace, its mark, protection, network policies, release and kubeconfig in this order", () => {
     const steps: Array<Partial<TargetObservation>> = [
-      { namespace: { _tag: "Missing" }, protectionApplied: false, networkPoliciesApplied: false },
+      {
+        namespace: { _tag: "Missing" },
+        storageRootMarked: false,
+        protectionApplied: false,
+        networkPoliciesApplied: false,
+      },
+      { storageRootMarked: false, protectionApplied: false, networkPoliciesApplied: false },
       { protectionApplied: false, networkPoliciesApplied: false },
       { networkPoliciesApplied: false },
       {},
@@ -69,6 +75,7 @@ describe("a target that comes up", () => {
       steps.map((seen) => told(judgeTarget({ ...empty, ...seen }))),
       [
         "Act CreateNamespace: Creating",
+        "Act MarkNamespace: Creating",
         "Act ApplyProtection: Creating",
         "Act ApplyNetworkPolicies: Creating",
         "Act InstallRelease: Creating",
