@@ -5,7 +5,17 @@ import { reasonUrl } from "./Documentation.ts"
 import { type Condition, getInstance, type Instance } from "./Instance.ts"
 import { PiError } from "./Kubectl.ts"
 import { answer, instanceArgument, where } from "./root.ts"
-import { ageOf, type Colour, Colours, indented, type Paint, painter, plain, table } from "./Words.ts"
+import {
+  ageOf,
+  type Colour,
+  Colours,
+  indented,
+  millisOf,
+  type Paint,
+  painter,
+  plain,
+  table,
+} from "./Words.ts"
 
 export type GateState = "passed" | "waiting" | "failed" | "later"
 
@@ -18,7 +28,7 @@ export interface Waiting {
   /** A reason, as the condition has it. */
   readonly reason: string
   readonly message: string
-  /** RFC 3339: since when the condition says so. */
+  /** RFC 3339: since when what is waited for is so. */
   readonly since?: string
 }
 
@@ -62,6 +72,23 @@ export const gatesOf = (instance: Instance): ReadonlyArray<Gate> => {
   ]
 }
 
+/** The condition whose reason it is that the instance is not Ready: Ready repeats it, and has been False for longer. */
+const toldBy = ({ status }: Instance, ready: Condition, target: Condition | undefined): Condition => {
+  // Why the target is not there says more than that Ready waits for it.
+  if (ready.reason === "TargetPending" && target?.status === "False") return target
+  return (
+    status?.conditions?.find(
+      ({ type, status: is, reason }) => type !== "Ready" && is === "False" && reason === ready.reason,
+    ) ?? ready
+  )
+}
+
+const latest = (times: ReadonlyArray<string | undefined>): string | undefined =>
+  times
+    .flatMap((time) => (time === undefined ? [] : [time]))
+    .toSorted((one, other) => millisOf(one) - millisOf(other))
+    .at(-1)
+
 /** What the instance waits for now; nothing when it is Ready, and its newest generation is settled. */
 export const waitingOf = (instance: Instance): Waiting | undefined => {
   const { generation = 0, deletionTimestamp } = instance.metadata
@@ -70,11 +97,15 @@ export const waitingOf = (instance: Instance): Waiting | undefined => {
   if (ready === undefined) {
     return { reason: "Pending", message: "the operator has not looked at it yet: is it running?" }
   }
-  // Why the target is not there says more than that Ready waits for it.
-  const told = ready.reason === "TargetPending" && target?.status === "False" ? target : ready
-  if (told.status !== "True") {
-    const { reason = "", message = "", lastTransitionTime } = told
-    const since = deletionTimestamp ?? lastTransitionTime
+  if (ready.status !== "True") {
+    const told = toldBy(instance, ready, target)
+    const { reason = "", message = "" } = told
+    const since = latest([
+      deletionTimestamp,
+      told.lastTransitionTime,
+      // An install begins when its target is there.
+      told.reason === "Installing" && target?.status === "True" ? target.lastTransitionTime : undefined,
+    ])
     return { reason, message, ...(since === undefined ? {} : { since }) }
   }
   return (instance.status?.observedGeneration ?? 0) < generation

@@ -112,7 +112,12 @@ export const instance = {
 
 /** The same, with other conditions: `TargetReady` and `Ready` first. */
 export const withConditions = (
-  conditions: ReadonlyArray<{ readonly type: string; readonly status: string; readonly reason: string }>,
+  conditions: ReadonlyArray<{
+    readonly type: string
+    readonly status: string
+    readonly reason: string
+    readonly lastTransitionTime?: string
+  }>,
   phase = "Provisioning",
 ) => ({
   ...instance,

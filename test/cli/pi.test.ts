@@ -90,6 +90,66 @@ describe("status", () => {
     }),
   )
 
+  it.effect("counts from when what is waited for began, not from when Ready went", () =>
+    Effect.gen(function* () {
+      const at = (hour: number) => `2026-01-01T0${hour}:00:00Z`
+      const gone = (reason: string, hour: number) => ({
+        type: "Ready",
+        status: "False",
+        reason,
+        lastTransitionTime: at(hour),
+      })
+      const cases = [
+        [
+          "a failure",
+          at(3),
+          [
+            { type: "Installed", status: "False", reason: "InstallFailed", lastTransitionTime: at(3) },
+            gone("InstallFailed", 1),
+          ],
+        ],
+        [
+          "a target",
+          at(2),
+          [
+            { type: "TargetReady", status: "False", reason: "Creating", lastTransitionTime: at(2) },
+            gone("TargetPending", 1),
+          ],
+        ],
+        [
+          "a first install",
+          at(2),
+          [
+            { type: "TargetReady", status: "True", reason: "Ready", lastTransitionTime: at(2) },
+            gone("Installing", 1),
+          ],
+        ],
+        [
+          "an upgrade",
+          at(4),
+          [
+            { type: "TargetReady", status: "True", reason: "Ready", lastTransitionTime: at(2) },
+            gone("Installing", 4),
+          ],
+        ],
+      ] as const
+      for (const [name, since, conditions] of cases) {
+        const { out } = yield* runPi(["status", "one", "-o", "json"], { [PI]: withConditions(conditions) })
+        assert.strictEqual(JSON.parse(out).waitingFor.since, since, name)
+      }
+      const [, , failing] = cases[0]
+      const { metadata, ...rest } = withConditions(failing)
+      for (const [hour, since] of [
+        [2, at(3)],
+        [5, at(5)],
+      ] as const) {
+        const deleted = { ...rest, metadata: { ...metadata, deletionTimestamp: at(hour) } }
+        const { out } = yield* runPi(["status", "one", "-o", "json"], { [PI]: deleted })
+        assert.strictEqual(JSON.parse(out).waitingFor.since, since, `deleted at ${hour}`)
+      }
+    }),
+  )
+
   it.effect("says that a target or an install has failed", () =>
     Effect.gen(function* () {
       for (const [reason, gate] of [

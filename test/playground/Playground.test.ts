@@ -14,6 +14,7 @@ import { takeFolder } from "../../tools/playground/Folder.ts"
 import { handlerOf, type Listening, listen } from "../../tools/playground/HttpsApi.ts"
 import { kubeconfig } from "../../tools/playground/Kubeconfig.ts"
 import { parseOptions } from "../../tools/playground/Options.ts"
+import { makePodLogs } from "../../tools/playground/PodLog.ts"
 import { Refusal } from "../../tools/playground/Refusal.ts"
 import { describeInstance, makeStory, nextSteps } from "../../tools/playground/Story.ts"
 import type { Change } from "../twins/kubernetes/ApiServer.ts"
@@ -129,17 +130,19 @@ describe("the certificate", () => {
 
 describe("the API", () => {
   const token = "the token"
+  const now = Date.parse("2026-01-01T00:10:00Z")
 
   const serve = async () => {
     const api = Effect.runSync(makeApiServer({ name: "host" }))
     const credentials = makeCredentials(Date.now())
+    const logs = makePodLogs()
     const listening = await listen(
       credentials,
       0,
-      handlerOf({ api, credentials, token, enter: (call) => call() }),
+      handlerOf({ api, credentials, token, logs, now: () => new Date(now), enter: (call) => call() }),
     )
     undo.push(listening.close)
-    return { api, credentials, listening }
+    return { api, credentials, listening, logs }
   }
   type Served = Awaited<ReturnType<typeof serve>>
 
@@ -218,6 +221,85 @@ describe("the API", () => {
     assert.include(large.text, "larger than")
   })
 
+  describe("leads into no pod but the operator's log:", () => {
+    const log = "/api/v1/namespaces/default/pods/operator/log"
+    const pod = (name: string) => ({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, namespace: "default" },
+      spec: { containers: [{ name: "a", image: "a" }] },
+    })
+    const written = async () => {
+      const served = await serve()
+      for (const name of ["operator", "other"]) served.api.as("admin").create(Kinds.Pod, pod(name))
+      for (const minute of [1, 5, 9])
+        served.logs.add("operator", {
+          time: new Date(`2026-01-01T00:0${minute}:00Z`),
+          text: `minute ${minute}`,
+        })
+      return served
+    }
+
+    it("its lines, or those that are asked for", async () => {
+      const served = await written()
+      const read = async (query: string) => (await ask(served, `${log}?${query}`)).text
+      assert.strictEqual(await read("container=operator"), "minute 1\nminute 5\nminute 9\n")
+      assert.strictEqual(await read("tailLines=1"), "minute 9\n")
+      assert.strictEqual(await read("tailLines=0"), "")
+      assert.strictEqual(
+        await read("sinceSeconds=300&timestamps=true"),
+        "2026-01-01T00:05:00.000Z minute 5\n2026-01-01T00:09:00.000Z minute 9\n",
+      )
+      assert.strictEqual(await read("sinceTime=2026-01-01T00:06:00Z"), "minute 9\n")
+    })
+
+    it("its lines as they come", async () => {
+      const served = await written()
+      const heard = await new Promise((resolve, reject) => {
+        const { credentials, listening } = served
+        const headers = { authorization: `Bearer ${token}` }
+        const url = `https://127.0.0.1:${listening.port}${log}?follow=true&tailLines=1`
+        request(url, { ca: credentials.certificate, headers }, (answer) => {
+          let text = ""
+          answer.on("data", (chunk) => {
+            text += chunk
+            if (text === "minute 9\n") served.logs.add("operator", { time: new Date(now), text: "now" })
+            if (text !== "minute 9\nnow\n") return
+            answer.destroy()
+            resolve(text)
+          })
+        })
+          .on("error", reject)
+          .end()
+      })
+      assert.strictEqual(heard, "minute 9\nnow\n")
+    })
+
+    it("to whoever may read it", async () => {
+      const served = await written()
+      const refused = await ask(served, log, { headers: { "impersonate-user": "jane" } })
+      assert.strictEqual(refused.status, 403)
+      assert.include(refused.text, '\\"jane\\" cannot get resource \\"pods/log\\"')
+    })
+
+    it.each([
+      ["GET", "pods/other/log", "it has no log"],
+      ["POST", "pods/operator/exec?command=sh", "nothing can be run in it"],
+      ["GET", "pods/other/portforward?ports=1", "no port leads into it"],
+    ])("%s %s says why not, and where it can be had", async (method, place, words) => {
+      const { status, text } = await ask(await written(), `/api/v1/namespaces/default/${place}`, { method })
+      assert.strictEqual(status, 500)
+      assert.include(text, words)
+      assert.include(text, "make run CLUSTER=local")
+    })
+
+    it("of a pod that there is", async () => {
+      const { status, text } = await ask(await written(), "/api/v1/namespaces/default/pods/none/log")
+      assert.strictEqual(status, 404)
+      assert.include(text, '\\"none\\" not found')
+    })
+  })
+
   it("sends a watch as lines, until the time that was asked for", async () => {
     const served = await serve()
     served.api.as("admin").create(Kinds.ConfigMap, {
@@ -293,6 +375,16 @@ describe("the story", () => {
     assert.strictEqual(
       describeInstance(object({ phase: "Provisioning", installedVersion: "6.0.21", conditions })),
       "Provisioning 6.0.21 -> 6.0.22; TargetReady Creating: creating it",
+    )
+  })
+
+  it("tells a message of several lines in one", () => {
+    const conditions = [
+      condition("Installed", "False", "InstallFailed", "up: npm says\n  it is away\r\n\tby far"),
+    ]
+    assert.strictEqual(
+      describeInstance(object({ phase: "Failed", conditions })),
+      "Failed 6.0.22; Installed InstallFailed: up: npm says   it is away by far",
     )
   })
 

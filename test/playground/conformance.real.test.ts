@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { makeCredentials } from "../../tools/playground/Certificate.ts"
 import { handlerOf, listen } from "../../tools/playground/HttpsApi.ts"
 import { kubeconfig } from "../../tools/playground/Kubeconfig.ts"
+import { makePodLogs } from "../../tools/playground/PodLog.ts"
 import { realServer } from "../conformance/kubernetes/RealServer.ts"
 import { scenarios } from "../conformance/kubernetes/Scenarios.ts"
 import { targetOf } from "../conformance/kubernetes/Target.ts"
@@ -17,7 +18,14 @@ const served = Effect.acquireRelease(
   Effect.gen(function* () {
     const api = yield* makeApiServer({ name: "host" })
     const credentials = makeCredentials(Date.now())
-    const options = { api, credentials, token: "token", enter: <A>(call: () => A) => call() }
+    const options = {
+      api,
+      credentials,
+      token: "token",
+      logs: makePodLogs(),
+      now: () => new Date(),
+      enter: <A>(call: () => A) => call(),
+    }
     const listening = yield* Effect.promise(() => listen(credentials, 0, handlerOf(options)))
     return {
       listening,

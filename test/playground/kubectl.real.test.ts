@@ -222,6 +222,40 @@ describe("kubectl reads", () => {
     assert.include(await prints("describe", "ns", "team-a"), "Active")
   })
 
+  it("events of one object", async () => {
+    const told = await prints("events", "--for", "platforminstance/one", "-n", "team-a")
+    assert.match(told, /Normal\s+FirstInstall\s+PlatformInstance\/one\s+/)
+    assert.include(
+      (await kubectl("events", "--for", "platforminstance/two", "-n", "team-a")).err,
+      "No events found",
+    )
+    assert.match(
+      await prints("events", "-n", "team-a", "--types=Normal"),
+      /Normal\s+FirstInstall\s+PlatformInstance\/one\s+/,
+    )
+  })
+
+  it("logs of the operator, and says of others why there are none", async () => {
+    const operator = ["-n", "platform-operator", "-l", "app.kubernetes.io/name=platform-operator"]
+    const log = lines(await prints("logs", ...operator, "--tail=-1"))
+    const about = log
+      .map((line) => JSON.parse(line))
+      .filter(({ annotations }) => annotations.instance === "team-a/one")
+    assert.isNotEmpty(about)
+    assert.lengthOf(lines(await prints("logs", ...operator, "--tail=2", "--timestamps")), 2)
+    const following = run(["logs", "-f", ...operator, "--tail=1"])
+    await following.says(/\n/)
+    following.child.kill("SIGINT")
+    await following.ended
+    const into = "make run CLUSTER=local has a cluster whose containers run"
+    for (const args of [
+      ["logs", "vcluster-0"],
+      ["exec", "vcluster-0", "--", "ls"],
+      ["port-forward", "service/vcluster", ":443"],
+    ])
+      assert.include(await complains("-n", host, ...args), into)
+  })
+
   it("get -w", async () => {
     const watching = run(["get", "pi", "-n", "team-a", "-w"])
     await watching.says("Ready")
@@ -387,6 +421,8 @@ describe("kubectl writes", () => {
       "spec.target.type: Unsupported value",
     )
     await prints("set", "image", "deployment/web", "side=t")
+    const unknown = await kubectl(...patch("pi/client", "merge", '{"spec":{"platfrom":{}}}'))
+    assert.deepStrictEqual([unknown.code, unknown.err], [0, 'Warning: unknown field "spec.platfrom"\n'])
     await prints("patch", "pi/client", "--type=merge", "-p", '{"spec":{"deletionPolicy":"Delete"}}')
   })
 

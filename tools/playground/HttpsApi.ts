@@ -12,6 +12,7 @@ import {
   unsupportedMediaType,
 } from "../../test/twins/kubernetes/Status.ts"
 import type { Credentials } from "./Certificate.ts"
+import { answerInto, type PodLogs } from "./PodLog.ts"
 import { Refusal } from "./Refusal.ts"
 
 export interface ApiOptions {
@@ -19,6 +20,9 @@ export interface ApiOptions {
   /** Calls into the world that the API is in. */
   readonly enter: <A>(call: () => A) => A
   readonly credentials: Credentials
+  readonly logs: PodLogs
+  /** The clock of the world. */
+  readonly now: () => Date
   /** Who brings it is an administrator, and may act for others. */
   readonly token: string
 }
@@ -162,12 +166,11 @@ const answer = async (options: ApiOptions, incoming: IncomingMessage, response: 
     ...(contentType !== "" && { contentType }),
     ...(body !== undefined && { body }),
   }
+  const { api, enter, logs, now } = options
+  const handle = (asked: ApiRequest) => enter(() => api.handle(asked))
+  if (answerInto({ handle, logs, now }, request, response)) return
   if (isWatch(request)) watch(options, request, response)
-  else
-    send(
-      response,
-      options.enter(() => options.api.handle(request)),
-    )
+  else send(response, handle(request))
 }
 
 /** Answers requests out of the world. What is no answer of the API is the playground's own fault, and said to be. */

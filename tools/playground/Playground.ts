@@ -10,6 +10,7 @@ import { type Live, runLive, type Timers } from "../../test/twins/simulation/Liv
 import { Simulation } from "../../test/twins/simulation/Simulation.ts"
 import type { Operator } from "../../test/twins/world/Operators.ts"
 import { makeWorld } from "../../test/twins/world/World.ts"
+import type { LogLine } from "./PodLog.ts"
 import { Refusal } from "./Refusal.ts"
 
 export interface PlaygroundOptions {
@@ -17,8 +18,8 @@ export interface PlaygroundOptions {
   readonly seed: number
   /** The wall clock at the beginning. */
   readonly start: Date
-  /** A line of the operator's log, and when in the simulated world it was written. */
-  readonly log: (time: Date, line: string) => void
+  /** A line of the operator's log, as the shipped one writes it, and the pod that has written it. */
+  readonly log: (pod: string, line: LogLine) => void
   /** Told when it cannot go on. */
   readonly onEnd: (error: Error) => void
   /** Default: the machine's. */
@@ -29,6 +30,8 @@ export interface Playground {
   readonly api: ApiServer
   readonly enter: Live["enter"]
   readonly elapsed: Live["elapsed"]
+  /** The clock of the simulated world. */
+  readonly now: () => Date
   /** Told of each change in the cluster from now on. */
   readonly subscribe: (listener: (change: Change) => void) => void
   /** Applies a manifest of a PlatformInstance as its user does. Throws a `Refusal` where the API refuses it. */
@@ -82,7 +85,7 @@ export const startPlayground = (options: PlaygroundOptions): Promise<Playground>
       const { now } = yield* Simulation
       const { host, startOperator } = yield* makeWorld({
         traced: false,
-        log: (line) => options.log(new Date(now()), line),
+        log: (text, pod) => options.log(pod, { text, time: new Date(now()) }),
       })
       const operator = yield* startOperator({ leaderElect: true })
       const user = host.as("admin", "kubectl")
@@ -94,6 +97,7 @@ export const startPlayground = (options: PlaygroundOptions): Promise<Playground>
         api: host,
         enter: running.enter,
         elapsed: running.elapsed,
+        now: () => new Date(now()),
         subscribe: host.subscribe,
         apply: (manifest) => {
           try {

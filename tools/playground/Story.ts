@@ -1,5 +1,6 @@
 // What the terminal shows: a line for each change of what an instance says of itself, and what to try next.
 import { Effect, Option } from "effect"
+import { plain } from "../../src/cli/Words.ts"
 import { decodePlatformInstance } from "../../src/schema/PlatformInstance.ts"
 import type { KubeObject } from "../../src/services/Kubernetes/Kubernetes.ts"
 import { humanDuration } from "../../test/twins/kubernetes/Age.ts"
@@ -15,7 +16,8 @@ export const describeInstance = (object: KubeObject): string => {
   const conditions = (status.conditions ?? [])
     // What is said of Ready is what is said of another, again.
     .filter((condition) => condition.status === "False" && condition.type !== "Ready")
-    .map(({ message, reason, type }) => `${type} ${reason}${message === "" ? "" : `: ${message}`}`)
+    // A program's words may be several lines.
+    .map(({ message, reason, type }) => `${type} ${reason}${message === "" ? "" : `: ${plain(message)}`}`)
   const version =
     status.installedVersion === undefined || status.installedVersion === spec.version
       ? spec.version
@@ -85,6 +87,7 @@ ${hasKubectl ? "" : "(there is no kubectl on this machine yet: https://kubernete
   kubectl get pi -A -w                        # watch it
   kubectl -n team-a describe pi one           # its conditions and Events
   kubectl get all -n ${hostNamespace}   # what was made for it
+  kubectl -n platform-operator logs -l app.kubernetes.io/name=platform-operator   # what the operator did
 
 Break something, and see it repaired:
   kubectl -n ${hostNamespace} delete statefulset vcluster

@@ -8,6 +8,7 @@ import { type Handler, handlerOf, type Listening, listen } from "./HttpsApi.ts"
 import { kubeconfig } from "./Kubeconfig.ts"
 import { type Options, parseOptions, USAGE } from "./Options.ts"
 import { example, exampleHostNamespace, type Playground, startPlayground } from "./Playground.ts"
+import { makePodLogs } from "./PodLog.ts"
 import { Refusal } from "./Refusal.ts"
 import { makeStory, nextSteps } from "./Story.ts"
 
@@ -92,15 +93,20 @@ const run = async (options: Options) => {
   folder.write("token", token)
   const config = folder.write("kubeconfig", kubeconfig(server, credentials.certificate, token))
   const log = folder.write("operator.log", "")
+  const logs = makePodLogs()
   const playground = await startPlayground({
     speed: options.speed,
     seed: 1,
     start: new Date(),
-    log: (time, line) => appendFileSync(log, `${time.toISOString()} ${line}\n`),
+    log: (pod, line) => {
+      appendFileSync(log, `${line.text}\n`)
+      logs.add(pod, line)
+    },
     onEnd: (error) => void fail(error),
   })
   begun.push(playground.stop)
-  handler = handlerOf({ api: playground.api, enter: playground.enter, credentials, token })
+  const { api, enter, now } = playground
+  handler = handlerOf({ api, enter, now, logs, credentials, token })
   say(`The operator runs. Its cluster answers at ${server}: kubectl --kubeconfig ${config} get pi -A -w`)
   say("Applying examples/one.yaml in namespace team-a; about a minute of simulated time to Ready:")
   follow(playground, folder, listening, options)

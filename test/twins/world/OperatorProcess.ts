@@ -17,6 +17,7 @@ import { measuresLayer } from "../../../src/services/Metrics/MetricsLive.ts"
 import { ShownInstances } from "../../../src/services/Metrics/ShownInstances.ts"
 import { Processes } from "../../../src/services/Process/Processes.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
+import { jsonLogger } from "../../../src/services/Telemetry/Telemetry.ts"
 import type { Spans } from "../../support/spans.ts"
 import type { Edge } from "../crash/Edge.ts"
 import {
@@ -44,6 +45,12 @@ export interface Direct {
   readonly target: Omit<DirectMachine, "files">
 }
 
+export interface LogSink {
+  readonly write: (line: string) => void
+  /** Lines as the shipped operator writes them, or, shorter, for a trace. */
+  readonly form: "json" | "trace"
+}
+
 export interface OperatorProcessOptions {
   readonly direct?: Direct
   readonly settings: InstanceSettings
@@ -60,7 +67,7 @@ export interface OperatorProcessOptions {
   readonly podUID: string
   readonly incarnation: string
   /** Where its log goes; nowhere when absent. */
-  readonly log?: (line: string) => void
+  readonly log?: LogSink
   /** Where its spans go; it makes none when absent. */
   readonly spans?: Spans
   readonly onReady: Effect.Effect<void>
@@ -145,20 +152,18 @@ const services = (options: OperatorProcessOptions) =>
     ? operatorLayer(layerOptions(options)).pipe(Layer.provideMerge(kubernetes(options)))
     : direct(options, options.direct)
 
-const logger = (log: ((line: string) => void) | undefined) =>
+const traceLogger = Logger.make((entry) => {
+  const { level, message, annotations, cause } = Logger.formatStructured.log(entry)
+  const rest = [annotations, cause].filter((each) => each !== undefined)
+  return [level, ...[message].flat(), ...rest]
+    .map((each) => (typeof each === "string" ? each : JSON.stringify(each)))
+    .join(" ")
+})
+
+const logger = (log: LogSink | undefined) =>
   log === undefined
     ? Layer.mergeAll(Logger.layer([]), Layer.succeed(References.MinimumLogLevel, "None"))
-    : Logger.layer([
-        Logger.make((entry) => {
-          const { level, message, annotations, cause } = Logger.formatStructured.log(entry)
-          const rest = [annotations, cause].filter((each) => each !== undefined)
-          log(
-            [level, ...[message].flat(), ...rest]
-              .map((each) => (typeof each === "string" ? each : JSON.stringify(each)))
-              .join(" "),
-          )
-        }),
-      ])
+    : Logger.layer([Logger.map(log.form === "json" ? jsonLogger : traceLogger, log.write)])
 
 /** As main.ts has it. */
 const election = (options: OperatorProcessOptions) =>
@@ -210,7 +215,7 @@ export const operatorProcess = (options: OperatorProcessOptions) =>
   )
 
 /** A log line in the trace. */
-export const logTo =
-  (trace: Trace, name: string) =>
-  (line: string): void =>
-    trace.add(`${name} log: ${line}`)
+export const logTo = (trace: Trace, name: string): LogSink => ({
+  form: "trace",
+  write: (line) => trace.add(`${name} log: ${line}`),
+})

@@ -10,7 +10,7 @@ import type { Process } from "../processes/Process.ts"
 import { Simulation } from "../simulation/Simulation.ts"
 import { paths } from "./Image.ts"
 import type { OperatorPod } from "./OperatorPod.ts"
-import { type Direct, logTo, operatorProcess } from "./OperatorProcess.ts"
+import { type Direct, type LogSink, logTo, operatorProcess } from "./OperatorProcess.ts"
 
 /**
  * What dies: the container with all its processes; the operator's process alone, whose children live on; the pod, which is
@@ -30,8 +30,8 @@ export interface OperatorsOptions {
   readonly machine: { readonly powerOff: () => void; readonly powerOn: () => void }
   /** Calls and logs are written to the trace. */
   readonly traced: boolean
-  /** Where their logs go when they are not traced. Default: nowhere. */
-  readonly log?: (line: string) => void
+  /** Where their logs go when they are not traced, a line of JSON each, and whose pod has written it. Default: nowhere. */
+  readonly log?: (line: string, pod: string) => void
   readonly spans?: Spans
 }
 
@@ -114,7 +114,9 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
     if (start.release?.chartVersion !== undefined) setChartVersion(container, start.release.chartVersion)
     let death: Death | undefined
     const evicted = yield* Deferred.make<Duration.Input>()
-    const log = options.traced ? logTo(trace, name) : options.log
+    const log = options.traced
+      ? logTo(trace, name)
+      : ({ form: "json", write: (line) => options.log?.(line, pod.name) } satisfies LogSink)
     const process: Process = container.start(
       (context) => {
         const operator = operatorProcess({
@@ -142,7 +144,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
           podName: pod.name,
           podUID: pod.uid,
           incarnation,
-          ...(log === undefined ? {} : { log }),
+          ...(options.traced || options.log !== undefined ? { log } : {}),
           ...(options.spans === undefined ? {} : { spans: options.spans }),
           ...(options.direct === undefined ? {} : { direct: options.direct }),
           onReady: Effect.void,

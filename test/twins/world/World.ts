@@ -39,8 +39,8 @@ export interface WorldOptions {
   readonly settings?: Partial<InstanceSettings>
   /** Calls and logs of operators in the trace. Default: true; false for long runs. */
   readonly traced?: boolean
-  /** Where the operators' logs go when they are not in the trace. Default: nowhere. */
-  readonly log?: (line: string) => void
+  /** Where the operators' logs go when they are not in the trace: a line of JSON each, of a pod. Default: nowhere. */
+  readonly log?: (line: string, pod: string) => void
   /** Where the operators' spans go. Default: they make none. */
   readonly spans?: Spans
   /**
@@ -68,7 +68,6 @@ const tenantHostImage =
 /** The defaults of the flags. */
 const defaults: InstanceSettings = {
   storageRootBase: "/var/lib/platform-instances",
-  allowPrivilegedInstances: false,
   installTimeout: Duration.minutes(30),
   repairInterval: Duration.minutes(30),
   targetPoll: Duration.seconds(10),
