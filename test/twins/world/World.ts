@@ -68,6 +68,7 @@ const tenantHostImage =
 /** The defaults of the flags. */
 const defaults: InstanceSettings = {
   storageRootBase: "/var/lib/platform-instances",
+  allowPrivilegedInstances: false,
   installTimeout: Duration.minutes(30),
   repairInterval: Duration.minutes(30),
   targetPoll: Duration.seconds(10),
