@@ -11,8 +11,16 @@ import { tail } from "./Messages.ts"
 import type { PulumiOptions } from "./Options.ts"
 import { PulumiError } from "./Pulumi.ts"
 
+/** What Node calls a certificate that it does not take (read in its documentation: `tls`, "X509 certificate error codes"). */
+const certificateTrouble =
+  /\bcode ((?:UNABLE_TO_[A-Z_]+|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_[A-Z_]+|INVALID_CA|ERR_TLS_CERT_ALTNAME_INVALID))\b/
+
 /** First sentence by npm's error code; the words themselves follow. */
 const meaning = (words: string, version: string, isKnown: boolean): string => {
+  const certificate = certificateTrouble.exec(words)?.[1]
+  if (certificate !== undefined) {
+    return `The certificate of the registry is not trusted (${certificate}); give the certificate of its authority to the operator (npm.caBundle of its chart, or cafile in its npmrc), or correct the registry's`
+  }
   const code = /\bcode (E[A-Z0-9_]+)/.exec(words)?.[1] ?? /\b(ENOSPC|EDQUOT)\b/.exec(words)?.[1]
   switch (code) {
     case "E404":

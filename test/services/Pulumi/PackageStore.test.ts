@@ -7,6 +7,7 @@ import { Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
 import { machine } from "../../support/machine.ts"
+import { makeAuthority } from "./authority.ts"
 import { optionsIn, targets, temporary } from "./harness.ts"
 import { makeRegistry, type PackageSource } from "./registry.ts"
 
@@ -303,6 +304,50 @@ it.live(
       yield* fetch(near, registry.url)
       assert.deepStrictEqual(proxy.asked, [])
       assert.isAbove(registry.requests.length, before)
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
+)
+
+it.live(
+  "a registry with a certificate of one's own authority is refused by name, and used once the authority is known",
+  () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const root = yield* scene
+      const { authority, certificate, key } = makeAuthority(Date.now())
+      const registry = yield* makeRegistry([approving, provider], { certificate, key })
+      yield* fs.writeFileString(`${root}/authority.pem`, authority)
+      const npmrc = `${root}/npmrc`
+      const own = `registry=${registry.url}\n`
+      const fetch = (text: string) =>
+        Effect.andThen(
+          fs.writeFileString(npmrc, text),
+          withPulumi(
+            optionsIn(root, { npmrc, verifiedFor: 0 }),
+            root,
+            Pulumi.use((pulumi) => Effect.andThen(pulumi.prune(new Set()), pulumi.fetch("6.0.22"))),
+          ),
+        )
+      const error = yield* Effect.flip(fetch(own))
+      if (!("step" in error)) return assert.fail(String(error))
+      assert.strictEqual(error.step, "fetch package")
+      assert.match(
+        error.message,
+        /^The certificate of the registry is not trusted \([A-Z_]+\); give the certificate of its authority/,
+      )
+      assert.notInclude(error.message, authority.split("\n")[1] ?? "")
+      assert.deepStrictEqual(registry.requests, [])
+      assert.deepStrictEqual(yield* fs.readDirectory(`${root}/state/packages`), [])
+
+      // As the mounted npmrc names it.
+      const byCafile = yield* fetch(`${own}cafile=${root}/authority.pem\n`)
+      assert.deepStrictEqual(byCafile.approvedHostBuilds, ["wash@sha256:1"])
+      const asked = registry.requests.length
+      assert.isAbove(asked, 0)
+      // As the chart's npm.caBundle makes it known.
+      yield* withEnvironment({ NODE_EXTRA_CA_CERTS: `${root}/authority.pem` })
+      yield* fetch(own)
+      assert.isAbove(registry.requests.length, asked)
     }).pipe(Effect.scoped, Effect.provide(machine)),
   600_000,
 )

@@ -2,7 +2,8 @@
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:http"
+import { createServer, type RequestListener } from "node:http"
+import { createServer as createSecureServer } from "node:https"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { Effect } from "effect"
@@ -44,8 +45,11 @@ export interface Registry {
   readonly replace: (packages: ReadonlyArray<PackageSource>) => void
 }
 
-/** Serves the packages until the scope closes. */
-export const makeRegistry = (given: ReadonlyArray<PackageSource>) =>
+/** Serves the packages until the scope closes; with a certificate and its key, in PEM, over TLS. */
+export const makeRegistry = (
+  given: ReadonlyArray<PackageSource>,
+  tls?: { readonly certificate: string; readonly key: string },
+) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly registry: Registry; readonly close: () => void }>((resume) => {
       // The same source is the same tarball, which says when it was packed.
@@ -85,7 +89,7 @@ export const makeRegistry = (given: ReadonlyArray<PackageSource>) =>
           ? undefined
           : { name, versions: Object.fromEntries(versions), "dist-tags": { latest: versions.at(-1)?.[0] } }
       }
-      const server = createServer((request, response) => {
+      const answer: RequestListener = (request, response) => {
         const url = decodeURIComponent(request.url ?? "").slice(1)
         registry.requests.push(url)
         if (registry.refuse !== undefined) return response.writeHead(registry.refuse).end("{}")
@@ -109,13 +113,18 @@ export const makeRegistry = (given: ReadonlyArray<PackageSource>) =>
         const found = packument(url)
         response.writeHead(found === undefined ? 404 : 200, { "content-type": "application/json" })
         response.end(JSON.stringify(found ?? { error: "not found" }))
-      })
+      }
+      const server =
+        tls === undefined
+          ? createServer(answer)
+          : createSecureServer({ cert: tls.certificate, key: tls.key }, answer)
+      const scheme = tls === undefined ? "http" : "https"
       server.listen(0, "127.0.0.1", () => {
         const address = server.address()
         const port = typeof address === "object" && address !== null ? address.port : 0
         resume(
           Effect.succeed({
-            registry: Object.assign(registry, { url: `http://127.0.0.1:${port}` }),
+            registry: Object.assign(registry, { url: `${scheme}://127.0.0.1:${port}` }),
             close: () => {
               server.closeAllConnections()
               server.close()
