@@ -15,7 +15,7 @@ RUN if ! [ -x /usr/bin/tini ] || ! [ -e /etc/ssl/certs/ca-certificates.crt ]; th
     && echo 'platform-operator:x:1000:' >> /etc/group \
     && install -d -o 1000 -g 1000 /home/platform-operator /var/lib/platform-operator /run/platform-operator
 
-# /usr/local: node, npm, helm, pulumi. /opt/pulumi/plugins: the Kubernetes provider of the newest platform.
+# /usr/local: node, npm, helm, pulumi, platform-sandbox. /opt/pulumi/plugins: the Kubernetes provider of the newest platform.
 COPY programs/ /
 
 # /opt/platform-operator: main.mjs, runner.mjs, cleanup.mjs, kubectl-pi.mjs, wrapper/, charts/vcluster/, release.json.

@@ -29,7 +29,7 @@ import * as Help from "./services/Flags/Help.ts"
 import { CrdCheck } from "./services/Health/CrdCheck.ts"
 import { healthLayer, metricsLayer } from "./services/Health/Health.ts"
 import { Ready } from "./services/Health/Readiness.ts"
-import { logWaiting, warnOfPassphrase } from "./services/Health/StartLog.ts"
+import { logWaiting, tellSandbox, warnOfPassphrase } from "./services/Health/StartLog.ts"
 import * as KubernetesLive from "./services/Kubernetes/KubernetesLive.ts"
 import { formatIdentity, holderIsDead } from "./services/LeaderElection/Identity.ts"
 import { lead } from "./services/LeaderElection/LeaderElection.ts"
@@ -37,6 +37,7 @@ import { measuresLayer } from "./services/Metrics/MetricsLive.ts"
 import { processMetricsLayer } from "./services/Metrics/ProcessMetrics.ts"
 import { ProcessesLive } from "./services/Process/ProcessesLive.ts"
 import { findPrograms } from "./services/Process/Programs.ts"
+import { isWhole, probeSandbox, type SandboxState } from "./services/Process/Sandbox.ts"
 import { redaction } from "./services/Pulumi/Redact.ts"
 import { logLayer } from "./services/Telemetry/Telemetry.ts"
 import { telemetryLayer } from "./services/Telemetry/Traces.ts"
@@ -50,6 +51,8 @@ const assets = (() => {
     chart: `${root}charts/vcluster`,
     runner: bundled ? `${here}runner.mjs` : `${here}services/Pulumi/runner/main.ts`,
     wrapper: bundled ? `${here}wrapper/index.js` : `${here}services/Pulumi/wrapper/index.js`,
+    /** What the runner is made of. */
+    code: bundled ? [here] : [here, `${root}node_modules`, `${root}package.json`],
   }
 })()
 
@@ -69,6 +72,24 @@ class StartError extends Data.TaggedError("StartError")<{ readonly message: stri
 const need = (value: Option.Option<string>, problem: string) =>
   Effect.mapError(Effect.fromOption(value), () => new StartError({ message: problem }))
 
+/** Fails where one is required and this kernel has none, or none that keeps files of others from being cut off. */
+const findSandbox = Effect.fnUntraced(function* (given: Flags) {
+  const state: SandboxState = given.sandbox
+    ? yield* probeSandbox()
+    : { _tag: "Unavailable", reason: "turned off by --sandbox=false" }
+  const refusal =
+    state._tag === "Unavailable"
+      ? state.reason
+      : isWhole(state.abi)
+        ? undefined
+        : `this kernel has version ${state.abi} of Landlock's interface, which keeps no file from being cut off; Linux 6.2 has 3`
+  return given.requireSandbox && refusal !== undefined
+    ? yield* new StartError({
+        message: `--require-sandbox: programs of packages cannot be kept from files of others: ${refusal}`,
+      })
+    : state
+})
+
 const start = Effect.fnUntraced(function* (given: Flags) {
   yield* checkFlags(given).pipe(Effect.mapError((message) => new StartError({ message })))
   const env = yield* pod
@@ -82,6 +103,7 @@ const start = Effect.fnUntraced(function* (given: Flags) {
     "--operator-image is needed outside a cluster (OPERATOR_IMAGE is not set)",
   )
   const { helm, pulumi, npm } = yield* findPrograms()
+  const sandbox = yield* findSandbox(given)
   const identity = { podName: env.name, podUID: env.uid, incarnation: randomUUID() }
 
   // The chart mounts memory there; outside a pod the machine's own has to do.
@@ -121,6 +143,7 @@ const start = Effect.fnUntraced(function* (given: Flags) {
     },
     pulumi: {
       nodePath: process.execPath,
+      ...(sandbox._tag === "Available" ? { sandbox: { launcher: sandbox.launcher, code: assets.code } } : {}),
       runnerPath: assets.runner,
       wrapperPath: assets.wrapper,
       pulumiPath: pulumi,
@@ -145,7 +168,12 @@ const start = Effect.fnUntraced(function* (given: Flags) {
     healthLayer(parseAddress(given.healthAddress)),
     metricsLayer(parseAddress(given.metricsAddress)),
     processMetricsLayer,
-    measuresLayer({ version: release.operatorVersion, tmpDir: tmpdir(), memoryDir }),
+    measuresLayer({
+      version: release.operatorVersion,
+      sandboxed: sandbox._tag === "Available",
+      tmpDir: tmpdir(),
+      memoryDir,
+    }),
   )
   const telemetry = telemetryLayer(release.operatorVersion, redaction([]), logLayer(given.logLevel))
   const operator = Effect.gen(function* () {
@@ -166,6 +194,7 @@ const start = Effect.fnUntraced(function* (given: Flags) {
       Effect.annotateLogs({ version: release.operatorVersion, stateDir: given.stateDir }),
     )
     yield* warnOfPassphrase(given.passphraseFile)
+    yield* tellSandbox(sandbox)
     yield* Effect.forkScoped(logWaiting)
     yield* refuseBesideAnother({
       lease: lease.name,

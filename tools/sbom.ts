@@ -1,6 +1,6 @@
 // sbom.ts PROGRAMS DPKG_STATUS: what the operator's image is made of, as CycloneDX JSON on stdout.
 //
-//   PROGRAMS     the folder with helm, pulumi and pulumi-resource-kubernetes, as tools/programs/build.sh gives it
+//   PROGRAMS     the folder with helm, pulumi, pulumi-resource-kubernetes and platform-sandbox, as tools/programs/build.sh gives it
 //   DPKG_STATUS  /var/lib/dpkg/status of the base image
 //
 // The same inputs give the same text: no time, no random serial number.
@@ -95,7 +95,9 @@ if (programs === undefined || status === undefined) throw new Error("usage: sbom
 const found = [
   ...nodeComponents(),
   ...npmComponents(),
-  ...["helm", "pulumi", "pulumi-resource-kubernetes"].flatMap((name) => goComponents(join(programs, name))),
+  ...["helm", "pulumi", "pulumi-resource-kubernetes", "platform-sandbox"].flatMap((name) =>
+    goComponents(join(programs, name)),
+  ),
   ...debianComponents(readFileSync(status, "utf8")),
 ]
 const components = [...new Map(found.map((component) => [component.purl, component])).values()]

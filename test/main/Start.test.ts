@@ -4,7 +4,7 @@ import { Effect, Schedule } from "effect"
 import { crd } from "../../src/schema/Crd.ts"
 import * as FakeApi from "../services/Kubernetes/FakeApi.ts"
 import { samplesIn, valueIn } from "../services/Metrics/exposition.ts"
-import { startOperator } from "./operator.ts"
+import { type Given, startOperator } from "./operator.ts"
 
 const MINUTES = 5 * 60_000
 const NAME = "platforminstances.platform.di-framework.dev"
@@ -120,6 +120,44 @@ describe("the operator ends at once, in one line,", () => {
         assert.match(
           operator.output(),
           /platform-operator: \/nowhere\/state: the state directory is not there; .*$/,
+        )
+      }),
+    MINUTES,
+  )
+})
+
+const sandboxed = ["helm", "pulumi", "npm", "platform-sandbox"] as const
+
+describe("the operator and its sandbox:", () => {
+  it.live(
+    "the log and a metric say that there is one, or why there is none",
+    () =>
+      Effect.gen(function* () {
+        const active = Effect.fnUntraced(function* (own: Pick<Given, "programs" | "args">) {
+          const operator = yield* startOperator({ kubeconfig: nowhere, passphrase: "planted", ...own })
+          const said = yield* operator.logged("the sandbox", ({ message }) => message.includes(" sandbox"))
+          const samples = samplesIn((yield* operator.get("/metrics")).body)
+          return [said.level, said.annotations, valueIn(samples, "platform_operator_sandbox_active")]
+        }, Effect.scoped)
+        assert.deepStrictEqual(yield* active({ programs: sandboxed }), ["INFO", { landlockAbi: 7 }, 1])
+        const missing = { reason: "platform-sandbox is not on PATH" }
+        assert.deepStrictEqual(yield* active({}), ["WARN", missing, 0])
+        const off = { programs: sandboxed, args: ["--sandbox=false"] }
+        const reason = { reason: "turned off by --sandbox=false" }
+        assert.deepStrictEqual(yield* active(off), ["WARN", reason, 0])
+      }),
+    MINUTES,
+  )
+
+  it.live(
+    "where one is required and there is none, it ends at once and says why",
+    () =>
+      Effect.gen(function* () {
+        const operator = yield* startOperator({ kubeconfig: nowhere, args: ["--require-sandbox"] })
+        assert.strictEqual(yield* operator.exitCode, 1)
+        assert.match(
+          operator.output(),
+          /^platform-operator: --require-sandbox: programs of packages cannot be kept from files of others: platform-sandbox is not on PATH$/,
         )
       }),
     MINUTES,

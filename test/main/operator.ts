@@ -14,6 +14,7 @@ const programs = {
   helm: "printf 'apiVersion: v2\\nname: vcluster\\nversion: 0.37.3\\n'",
   pulumi: "exit 1",
   npm: "exit 1",
+  "platform-sandbox": "echo 7",
 }
 
 /** What only the log tells. */

@@ -30,6 +30,7 @@ pulumi|github.com/pulumi/pulumi/pkg/v3/cmd/pulumi|-X github.com/pulumi/pulumi/sd
 pulumi-resource-kubernetes|.|-X github.com/pulumi/pulumi-kubernetes/provider/v4/pkg/version.Version=v4.25.0|schema
 coredns|github.com/coredns/coredns||
 kube-router|github.com/cloudnativelabs/kube-router/v2/cmd/kube-router||
+platform-sandbox|.||
 helm|helm.sh/helm/v4/cmd/helm|-X helm.sh/helm/v4/internal/version.version=v4.3.1|
 jaeger|github.com/jaegertracing/jaeger/cmd/jaeger||named
 promtool|github.com/prometheus/prometheus/cmd/promtool||named-lean

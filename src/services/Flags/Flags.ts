@@ -77,6 +77,18 @@ export const flags = {
     "operation-memory",
     "Memory that the processes of one install or repair may have together: above, it fails; 0 for no bound",
   ).pipe(Flag.withDefault(768 * 2 ** 20)),
+  sandbox: Flag.Boolean("sandbox").pipe(
+    Flag.withDescription(
+      "Keep a package's program to the files of its own instance, where the kernel has Landlock; --sandbox=false for a package that needs more",
+    ),
+    Flag.withDefault(true),
+  ),
+  requireSandbox: Flag.Boolean("require-sandbox").pipe(
+    Flag.withDescription(
+      "Do not start where the kernel cannot keep a package's program from files of others; without it the log and a metric say so",
+    ),
+    Flag.withDefault(false),
+  ),
   maxConcurrentTargets: taking(
     "INTEGER",
     Forms.atLeastOne,
@@ -189,6 +201,9 @@ export const flagProblem = (given: Flags): Option.Option<string> => {
     return Option.some(
       `--vcluster-chart-digest ${given.vclusterChartDigest.value} needs --vcluster-chart: they are given together or not at all`,
     )
+  }
+  if (given.requireSandbox && !given.sandbox) {
+    return Option.some("--require-sandbox and --sandbox=false exclude each other; leave one of them out")
   }
   if (given.healthAddress === given.metricsAddress && !given.healthAddress.endsWith(":0")) {
     return Option.some(

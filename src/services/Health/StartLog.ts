@@ -2,6 +2,7 @@
 // Secret that is, comes back, and deletions need neither this nor a restart.
 import { Effect, FileSystem, Option, Ref } from "effect"
 import { WatchHealth } from "../Kubernetes/WatchHealth.ts"
+import { type SandboxState, shortcomings } from "../Process/Sandbox.ts"
 import { CrdCheck } from "./CrdCheck.ts"
 import { Ready, waitedFor } from "./Readiness.ts"
 
@@ -34,3 +35,17 @@ export const warnOfPassphrase = Effect.fnUntraced(function* (file: string) {
     "the passphrase file cannot be used: installs and repairs fail until the passphrase Secret is put back",
   ).pipe(Effect.annotateLogs({ passphraseFile: file, problem }))
 })
+
+/** How programs of packages are run: with what this kernel does not keep from them, or with the reason why nothing is. */
+export const tellSandbox = (state: SandboxState) => {
+  if (state._tag === "Unavailable") {
+    return Effect.logWarning(
+      "programs of packages run without a sandbox: they can read and write what the operator can",
+    ).pipe(Effect.annotateLogs({ reason: state.reason }))
+  }
+  const open = shortcomings(state.abi)
+  const said = { landlockAbi: state.abi, ...(open.length === 0 ? {} : { notKeptFrom: open }) }
+  return (open.length === 0 ? Effect.logInfo : Effect.logWarning)(
+    "programs of packages run in a sandbox",
+  ).pipe(Effect.annotateLogs(said))
+}

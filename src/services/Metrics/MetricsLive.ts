@@ -6,11 +6,18 @@ import { watchAgesLayer } from "./WatchAges.ts"
 
 export interface MetricsOptions extends DiskUsageOptions {
   readonly version: string
+  /** Whether programs of packages run in the sandbox. */
+  readonly sandboxed: boolean
 }
 
-const identityLayer = (version: string) =>
-  Layer.effectDiscard(Effect.andThen(beginCounters, set("platform_operator_info", { version }, 1)))
+const identityLayer = ({ version, sandboxed }: MetricsOptions) =>
+  Layer.effectDiscard(
+    beginCounters.pipe(
+      Effect.andThen(set("platform_operator_info", { version }, 1)),
+      Effect.andThen(set("platform_operator_sandbox_active", {}, sandboxed ? 1 : 0)),
+    ),
+  )
 
 /** Needs the health of the watches, the state directory and the disk. The process itself is `processMetricsLayer`. */
 export const measuresLayer = (options: MetricsOptions) =>
-  Layer.mergeAll(identityLayer(options.version), watchAgesLayer, diskUsageLayer(options))
+  Layer.mergeAll(identityLayer(options), watchAgesLayer, diskUsageLayer(options))

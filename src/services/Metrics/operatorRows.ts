@@ -12,6 +12,12 @@ export const operatorRows = {
     help: "Always 1, with the version of the operator",
     labels: { version: any },
   },
+  platform_operator_sandbox_active: {
+    type: "gauge",
+    scope: "operator",
+    help: "1 while programs of packages are kept to the files of their instance, 0 where the kernel cannot do it or --sandbox is false",
+    labels: {},
+  },
   platform_operator_time_to_ready_seconds: {
     type: "histogram",
     scope: "operator",

@@ -16,11 +16,20 @@ const find = Effect.fnUntraced(function* (folders: ReadonlyArray<string>, name: 
   return Option.none()
 })
 
+const searched = Config.withDefault(Config.String("PATH"), "")
+
+/** A relative folder would be looked up wherever a child happens to run. */
+const foldersOf = (path: string) => path.split(":").filter((folder) => folder.startsWith("/"))
+
+/** The absolute path of one that the operator can do without. */
+export const findProgram = Effect.fn("Process.findProgram")(function* (name: string) {
+  return yield* find(foldersOf(yield* searched), name)
+})
+
 /** The absolute path of each of them on the PATH. Fails naming every one that is missing. */
 export const findPrograms = Effect.fn("Process.findPrograms")(function* () {
-  const path = yield* Config.withDefault(Config.String("PATH"), "")
-  // A relative folder would be looked up wherever a child happens to run.
-  const folders = path.split(":").filter((folder) => folder.startsWith("/"))
+  const path = yield* searched
+  const folders = foldersOf(path)
   const found = yield* Effect.all({
     helm: find(folders, "helm"),
     pulumi: find(folders, "pulumi"),

@@ -64,7 +64,7 @@ const helm = Effect.fnUntraced(function* (
   const { exitCode, stderr } = yield* runChild({
     command: options.helmPath,
     args: [...args, "--namespace", release.namespace, "--kubeconfig", workspace.kubeconfig],
-    env: { ...baseEnvironment(process.env, workspace.home), HELM_DRIVER: "secret" },
+    env: { ...baseEnvironment(process.env, workspace.helmHome), HELM_DRIVER: "secret" },
     // A signal ends it at once and leaves its record pending. What it does here is done in a moment.
     grace: "10 seconds",
     ask: () => Effect.void,

@@ -253,6 +253,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
       const runner = yield* startRunner(
         Option.isSome(state) ? asked : { ...asked, refresh: false },
         env,
+        { paths, workspace, packageDirectory: request.package.directory, pluginDirectory },
         options,
       ).pipe(Effect.mapError(failedBy("The runner cannot be started; look at the operator's image")))
       yield* store

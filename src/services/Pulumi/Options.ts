@@ -8,6 +8,13 @@ export interface PulumiOptions {
   readonly nodePath: string
   /** The runner's entry: `runner/main.ts` in development, a bundled file in the image. */
   readonly runnerPath: string
+  /** How a package's program is kept to its own; absent: it can read and write what the operator can. */
+  readonly sandbox?: {
+    /** The launcher, absolute. */
+    readonly launcher: string
+    /** Folders and files that the runner's code consists of. */
+    readonly code: ReadonlyArray<string>
+  }
   /** The program that is copied into each project: `wrapper/index.js`. */
   readonly wrapperPath: string
   /** The `pulumi` program, absolute: its folder comes first on the runner's PATH. */

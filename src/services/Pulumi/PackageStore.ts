@@ -15,6 +15,7 @@ import { Disk } from "../Disk/Disk.ts"
 import { leavingRoom, requireRoom } from "../Disk/FreeSpace.ts"
 import { runChild } from "../Process/Child.ts"
 import { approvedHostBuilds, decodeReading } from "./ApprovedHostBuilds.ts"
+import { readingCommand } from "./Confinement.ts"
 import { baseEnvironment } from "./Environment.ts"
 import { tail } from "./Messages.ts"
 import { fetchError, npmInstall } from "./Npm.ts"
@@ -58,10 +59,15 @@ const readHostBuilds = Effect.fn("PackageStore.readHostBuilds")(function* (
   version: string,
   options: PulumiOptions,
 ) {
+  const env = baseEnvironment(process.env, options.tmpDir)
   const result = yield* runChild({
-    command: options.nodePath,
-    args: [options.runnerPath, "approved-host-builds", directory],
-    env: baseEnvironment(process.env, options.tmpDir),
+    ...readingCommand(
+      { command: options.nodePath, args: [options.runnerPath, "approved-host-builds", directory] },
+      directory,
+      options,
+      env,
+    ),
+    env,
     grace: "5 seconds",
   }).pipe(
     Effect.mapError((error) => fetchError(version, error.message)),

@@ -3,6 +3,7 @@
 import { Effect, Exit, Option, Queue, Scope, Stream } from "effect"
 import { spawnChild } from "../Process/Child.ts"
 import { processStartTime } from "../Process/Session.ts"
+import { type OperationFiles, operationCommand } from "./Confinement.ts"
 import type { PulumiOptions } from "./Options.ts"
 import { decodeEvent, type RunnerEvent, type RunRequest, requestLine } from "./Protocol.ts"
 
@@ -35,6 +36,7 @@ const frugal = ["--max-old-space-size=512", "--max-semi-space-size=4"]
 export const startRunner = Effect.fn("Runner.start")(function* (
   request: RunRequest,
   env: Readonly<Record<string, string>>,
+  files: OperationFiles,
   options: PulumiOptions,
 ) {
   const events = yield* Queue.unbounded<RunnerEvent | Ended>()
@@ -42,8 +44,12 @@ export const startRunner = Effect.fn("Runner.start")(function* (
   // Closed after the child has ended: a runner whose events nobody reads stops at a full pipe and never ends.
   const readers = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
   const child = yield* spawnChild({
-    command: options.nodePath,
-    args: [...frugal, options.runnerPath, "operation"],
+    ...operationCommand(
+      { command: options.nodePath, args: [...frugal, options.runnerPath, "operation"] },
+      files,
+      options,
+      env,
+    ),
     cwd: request.projectDirectory,
     env,
     grace: options.grace ?? "8 seconds",

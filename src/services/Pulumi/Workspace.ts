@@ -7,7 +7,10 @@ import type { PulumiOptions } from "./Options.ts"
 
 export interface Workspace {
   readonly kubeconfig: string
+  /** The engine's, and the program's. */
   readonly home: string
+  /** Helm's: what the program leaves in its own is nothing that a program outside of the sandbox may find there. */
+  readonly helmHome: string
   readonly pulumiHome: string
 }
 
@@ -35,9 +38,13 @@ export const makeWorkspace = Effect.fn("Workspace.make")(function* (
   const file = `${memory}/kubeconfig`
   yield* fs.writeFileString(file, Redacted.value(kubeconfig), { mode: 0o600, flag: "wx" })
 
-  const home = yield* fs.makeTempDirectoryScoped({ directory: options.tmpDir, prefix: "operation-" })
+  const temporary = yield* fs.makeTempDirectoryScoped({ directory: options.tmpDir, prefix: "operation-" })
+  const home = `${temporary}/engine`
+  const helmHome = `${temporary}/helm`
+  yield* fs.makeDirectory(home, { mode: 0o700 })
+  yield* fs.makeDirectory(helmHome, { mode: 0o700 })
   const pulumiHome = `${home}/pulumi`
   yield* fs.makeDirectory(pulumiHome, { mode: 0o700 })
   yield* fs.symlink(pluginDirectory, `${pulumiHome}/plugins`)
-  return { kubeconfig: file, home, pulumiHome } satisfies Workspace
+  return { kubeconfig: file, home, helmHome, pulumiHome } satisfies Workspace
 })

@@ -46,6 +46,8 @@ describe("the command line", () => {
         maxConcurrentTargets: 4,
         minFreeSpace: 512 * 2 ** 20,
         operationMemory: 768 * 2 ** 20,
+        sandbox: true,
+        requireSandbox: false,
         pluginDirectory: Option.none(),
         cleanupNamespace: Option.none(),
         operatorNamespace: Option.none(),
@@ -94,6 +96,8 @@ describe("the command line", () => {
       Option.some(`registry:5000/op@${digest}`),
     ],
     ["leader-elect", "false", "leaderElect", false],
+    ["sandbox", "false", "sandbox", false],
+    ["require-sandbox", "true", "requireSandbox", true],
     ["zap-log-level", "debug", "logLevel", "Debug"],
     ["zap-log-level", "WARN", "logLevel", "Warn"],
     ["zap-log-level", "error", "logLevel", "Error"],
@@ -260,6 +264,17 @@ describe("flags together", () => {
       )
       assert.include(yield* problem(`--vcluster-chart-digest=${digest}`), `${digest} needs --vcluster-chart`)
       yield* Effect.flatMap(accepted("--vcluster-chart=/c", `--vcluster-chart-digest=${digest}`), checkFlags)
+    }),
+  )
+
+  it.effect("a sandbox that is required cannot be turned off", () =>
+    Effect.gen(function* () {
+      assert.include(
+        yield* problem("--require-sandbox", "--sandbox=false"),
+        "--sandbox=false exclude each other",
+      )
+      yield* Effect.flatMap(accepted("--require-sandbox"), checkFlags)
+      yield* Effect.flatMap(accepted("--sandbox=false"), checkFlags)
     }),
   )
 

@@ -7,8 +7,9 @@ import { Effect, Layer, Option, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import { CrdCheck } from "../../../src/services/Health/CrdCheck.ts"
 import { Ready } from "../../../src/services/Health/Readiness.ts"
-import { logWaiting, warnOfPassphrase } from "../../../src/services/Health/StartLog.ts"
+import { logWaiting, tellSandbox, warnOfPassphrase } from "../../../src/services/Health/StartLog.ts"
 import { WatchHealth, type WatchStatus } from "../../../src/services/Kubernetes/WatchHealth.ts"
+import type { SandboxState } from "../../../src/services/Process/Sandbox.ts"
 import { type Line, recording } from "./Logs.ts"
 
 describe("the log of a start", () => {
@@ -84,6 +85,26 @@ describe("the passphrase file at the start", () => {
       const holds = (text: string) => (folder: string) => writeFileSync(`${folder}/passphrase`, text)
       assert.deepStrictEqual(yield* warnings(holds(" \n")), [["WARN", true, "empty"]])
       assert.deepStrictEqual(yield* warnings(holds("planted")), [])
+    }),
+  )
+})
+
+describe("the sandbox at the start", () => {
+  const told = (state: SandboxState) =>
+    recording((lines) =>
+      Effect.map(tellSandbox(state), () => lines.map(({ level, annotations }: Line) => [level, annotations])),
+    )
+  const available = (abi: number): SandboxState => ({ _tag: "Available", launcher: "/bin/box", abi })
+
+  it.effect("is a warning where there is none, with the reason, and where it keeps less from packages", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* told(available(7)), [["INFO", { landlockAbi: 7 }]])
+      assert.deepStrictEqual(yield* told(available(3)), [
+        ["WARN", { landlockAbi: 3, notKeptFrom: ["signals to the operator"] }],
+      ])
+      assert.deepStrictEqual(yield* told({ _tag: "Unavailable", reason: "no Landlock" }), [
+        ["WARN", { reason: "no Landlock" }],
+      ])
     }),
   )
 })

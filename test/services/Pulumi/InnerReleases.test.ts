@@ -97,7 +97,7 @@ const scene = Effect.fnUntraced(function* (words = "") {
       names.map(release),
       {
         client,
-        workspace: { kubeconfig: "/memory/kubeconfig", home: root, pulumiHome: root },
+        workspace: { kubeconfig: "/memory/kubeconfig", home: root, helmHome: root, pulumiHome: root },
         options: optionsIn(root, { helmPath }),
       },
       pass,

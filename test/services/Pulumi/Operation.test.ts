@@ -26,9 +26,13 @@ child.on("spawn", () => { ${say({ type: "step", step: "up" })} })
 setInterval(() => {}, 1000)
 `
 
-const scene = Effect.fnUntraced(function* (script: string, own: Partial<PulumiOptions> = {}) {
+const scene = Effect.fnUntraced(function* (
+  script: string,
+  given: Partial<PulumiOptions> | ((root: string) => Partial<PulumiOptions>) = {},
+) {
   const fs = yield* FileSystem.FileSystem
   const root = yield* temporary
+  const own = typeof given === "function" ? given(root) : given
   for (const folder of ["state", "memory", "tmp", "plugins/resource-kubernetes-v4.25.0"]) {
     yield* fs.makeDirectory(`${root}/${folder}`, { recursive: true })
   }
@@ -117,6 +121,47 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
           (yield* fs.readDirectory(`${root}/tmp`)).filter((name) => name.startsWith("operation-")),
           [],
         )
+      }),
+    600_000,
+  )
+
+  it.effect(
+    "starts the runner in the sandbox, with its own instance's folders to write and nothing of others to read",
+    () =>
+      Effect.gen(function* () {
+        const { fs, root, instance, run } = yield* scene(
+          `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  if (JSON.parse(line).type !== "run") process.exit(0)
+  require("node:fs").writeFileSync(root + "/home", process.env.HOME)
+  ${outputs} ${outcome({})} process.exit(0)
+})`,
+          (own) => ({ sandbox: { launcher: `${own}/launcher`, code: ["/code"] } }),
+        )
+        yield* fs.writeFileString(
+          `${root}/launcher`,
+          `#!/bin/sh\nprintf '%s\\n' "$@" > ${root}/arguments\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n`,
+        )
+        yield* fs.chmod(`${root}/launcher`, 0o755)
+        yield* run()
+        const args = (yield* fs.readFileString(`${root}/arguments`)).trim().split("\n")
+        const grants = args.slice(0, args.indexOf("--"))
+        const granted = (flag: string) => grants.filter((_, index) => grants[index - 1] === flag)
+        assert.strictEqual(args[args.indexOf("--") + 1], process.execPath)
+        const home = yield* fs.readFileString(`${root}/home`)
+        assert.deepStrictEqual(granted("--write"), [`${instance}/project`, `${instance}/backend`, home])
+        const own = granted("--read").filter((path) => path.startsWith(`${root}/`))
+        const [kubeconfig, ...others] = own.filter((path) => path.startsWith(`${root}/memory/`))
+        assert.match(kubeconfig ?? "", /memory\/platform-instance-[0-9a-f]{16}\/kubeconfig$/)
+        assert.isEmpty(others)
+        assert.sameMembers(own, [
+          `${root}/plugins`,
+          `${root}/package`,
+          `${root}/passphrase`,
+          ...(kubeconfig === undefined ? [] : [kubeconfig]),
+        ])
+        // What stands above all that would give all that.
+        for (const path of granted("--read")) assert.isFalse(`${root}/`.startsWith(`${path}/`), path)
+        assert.include(granted("--read"), "/code")
       }),
     600_000,
   )

@@ -1,14 +1,21 @@
 // An install of the stand-in package, from the registry to the objects: npm, the engine, the Kubernetes provider and an API
 // server are the real ones; no pod runs.
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs"
 import path from "node:path"
 import { Duration, Effect, FileSystem, Layer, Redacted } from "effect"
 import { type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
+import { packVersion } from "../../fixtures/platform/pack.mts"
 import { programPath, startApiServer } from "./apiServer.ts"
 import { optionsIn, repository, source, targets, temporary } from "./harness.ts"
 import { makeRegistry, type PackageSource } from "./registry.ts"
+
+/** The hostile version of the stand-in. */
+const hostile = (): PackageSource => {
+  const { name, version, files, manifest } = packVersion("6.0.92")
+  return { name, version, files, manifest }
+}
 
 const fixture = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
@@ -34,7 +41,7 @@ export const installScene = Effect.gen(function* () {
   )
   writeFileSync(`${root}/passphrase`, "planted-passphrase")
   copyFileSync(path.join(source, "wrapper/index.js"), `${root}/wrapper.js`)
-  const registry = yield* makeRegistry([yield* fixture])
+  const registry = yield* makeRegistry([yield* fixture, hostile()])
   // As a user's npmrc would: one scope from another registry.
   writeFileSync(`${root}/npmrc`, `@di-framework:registry=${registry.url}\n`)
   const api = yield* startApiServer(root)
@@ -46,10 +53,22 @@ export const installScene = Effect.gen(function* () {
         npmrc: `${root}/npmrc`,
         wrapperPath: `${root}/wrapper.js`,
         grace: "60 seconds",
+        sandbox: {
+          launcher: programPath("platform-sandbox") ?? "",
+          code: [
+            `${repository}/src`,
+            `${repository}/node_modules`,
+            `${repository}/package.json`,
+            // The plugin is a link to it.
+            path.dirname(realpathSync(programPath("pulumi-resource-kubernetes") ?? "")),
+          ],
+        },
       }),
     ).pipe(Layer.provide([Layer.orDie(StateStoreLive.layer({ stateDir: `${root}/state` })), targets])),
   )
-  const platform = yield* Pulumi.use((pulumi) => pulumi.fetch("6.0.22")).pipe(Effect.provideContext(context))
+  const fetch = (version: string) =>
+    Pulumi.use((pulumi) => pulumi.fetch(version)).pipe(Effect.provideContext(context))
+  const platform = yield* fetch("6.0.22")
   const request: OperationRequest = {
     key: { namespace: "team-a", name: "one" },
     generation: 1,
@@ -87,5 +106,15 @@ export const installScene = Effect.gen(function* () {
         }),
       ),
     ).pipe(Effect.provideContext(context))
-  return { root, api, request, run, steps, done, platform, instance: `${root}/state/instances/team-a/one` }
+  return {
+    root,
+    api,
+    request,
+    fetch,
+    run,
+    steps,
+    done,
+    platform,
+    instance: `${root}/state/instances/team-a/one`,
+  }
 })

@@ -152,7 +152,12 @@ const make = Effect.fnUntraced(function* (options: PulumiOptions, machine: Machi
         yield* begin("restore releases")
         const client = yield* kubernetes.connect(request.kubeconfig)
         let quiet = true
-        const workspace = { kubeconfig: file, home: options.tmpDir, pulumiHome: options.tmpDir }
+        const workspace = {
+          kubeconfig: file,
+          home: options.tmpDir,
+          helmHome: options.tmpDir,
+          pulumiHome: options.tmpDir,
+        }
         yield* restoreReleases(releases, { client, workspace, options }, { when, recover }, (done) => {
           quiet = false
           return onProgress({ step: followed.step, moved: true, ...done })

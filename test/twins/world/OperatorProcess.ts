@@ -187,6 +187,7 @@ const measures = ({ onMetrics }: OperatorProcessOptions) =>
     ? Layer.empty
     : measuresLayer({
         version: releaseJson.operatorVersion,
+        sandboxed: false,
         tmpDir: paths.tmp,
         memoryDir: paths.memory,
       })
