@@ -46,7 +46,8 @@ const bundled = async (entry: (typeof entryPoints)[number]) => {
     target: isProgram ? "node18" : `node${oldest}`,
     format: "esm",
     outExtension: { ".js": ".mjs" },
-    sourcemap: "linked",
+    // A program is one file, without a map beside it.
+    sourcemap: isProgram ? false : "linked",
     // Sources are in the repository; a map without them is a tenth of the size and gives the same lines.
     sourcesContent: false,
     minifySyntax: true,

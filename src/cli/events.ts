@@ -1,9 +1,9 @@
 // `kubectl pi events`: the Events of an instance, oldest first.
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Console, Effect, Schema } from "effect"
 import { Command } from "effect/cli"
 import { getInstance } from "./Instance.ts"
 import { getJson } from "./Kubectl.ts"
-import { answer, instanceArgument, where } from "./root.ts"
+import { answer, instanceArgument, root, where } from "./root.ts"
 import { ageOf, Colours, type Paint, painter, table } from "./Words.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -77,13 +77,19 @@ export const events = Command.make(
     const told = toldBy(list)
     const now = yield* Clock.currentTimeMillis
     const paint = painter(yield* Colours)
-    yield* answer({ events: told }, () =>
-      told.length === 0
-        ? "no Events: the API server forgets them after an hour; kubectl pi history goes back further"
-        : eventsText(told, now, paint),
-    )
+    if (told.length === 0) {
+      const { namespace } = found.instance.metadata
+      yield* Console.error(
+        `there are no Events of ${namespace}/${name}: none was written yet, or the API server has forgotten them, after an hour by default; kubectl pi history ${name} -n ${namespace} goes back further`,
+      )
+      // A table without a row would be no answer.
+      if ((yield* root).output === "text") return
+    }
+    yield* answer({ events: told }, () => eventsText(told, now, paint))
   }),
 ).pipe(
-  Command.withDescription("Lists the Events of an instance, oldest first"),
+  Command.withDescription(
+    "Lists the Events of an instance that the API server still has, the one that was seen last at the end",
+  ),
   Command.withExamples([{ command: "kubectl pi events one -n team-a" }]),
 )

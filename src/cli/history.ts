@@ -6,7 +6,7 @@ import { HISTORY_KEY, historyConfigMapName } from "../schema/Names.ts"
 import { parseTime } from "../schema/Time.ts"
 import { getInstance } from "./Instance.ts"
 import { cannot, getJson } from "./Kubectl.ts"
-import { answer, instanceArgument, where } from "./root.ts"
+import { answer, instanceArgument, root, where } from "./root.ts"
 import { type Colour, Colours, type Paint, painter, plain, spanText, table } from "./Words.ts"
 
 const ConfigMaps = Schema.Struct({
@@ -85,7 +85,10 @@ export const history = Command.make(
   Effect.fnUntraced(function* ({ name }) {
     const { operations } = yield* readHistory(yield* where, name)
     const paint = painter(yield* Colours)
-    if (operations.length === 0) yield* Console.error("no operation of this instance has ended yet")
+    if (operations.length === 0) {
+      yield* Console.error("no operation of this instance has ended yet")
+      if ((yield* root).output === "text") return
+    }
     yield* answer({ operations }, () => historyText(operations, paint))
   }),
 ).pipe(

@@ -1,6 +1,6 @@
 // kubectl-pi as a file of its own, run by whichever Node.js is in the PATH: an older one says that it is too old.
 import { execFileSync, spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -23,6 +23,11 @@ const runAs = (version: string) => {
 }
 
 describe("kubectl-pi", () => {
+  it("is one file, and looks for no other", () => {
+    assert.deepStrictEqual(readdirSync(folder), ["kubectl-pi.mjs"])
+    assert.notInclude(readFileSync(program, "utf8"), "sourceMappingURL")
+  })
+
   it("says which Node.js it needs", () => {
     const { status, stderr, stdout } = runAs("20.20.2")
     assert.strictEqual(

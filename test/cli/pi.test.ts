@@ -229,6 +229,7 @@ describe("history", () => {
       const said = yield* runPi(["history", "one"], { [PI]: instance, [HISTORY]: { items: [] } })
       assert.strictEqual(said.exitCode, 0)
       assert.include(said.err, "no operation of this instance has ended yet")
+      assert.strictEqual(said.out, "")
     }),
   )
 
@@ -288,6 +289,18 @@ it.effect("events are those of this life of the instance, of either API, oldest 
     assert.match(said.out, /2 +Normal +FirstInstall +installed\n.* +7 +Warning +InstallFailed +npm is away$/)
     const json = yield* runPi(["events", "one", "-o", "json"], { [PI]: instance, "get events": list })
     assert.deepInclude(JSON.parse(json.out).events[1], { count: 7, last: "2026-01-01T02:00:00.000000Z" })
+  }),
+)
+
+it.effect("events that there are not are no answer but a hint where there is more", () =>
+  Effect.gen(function* () {
+    const answers = { [PI]: instance, "get events": { items: [] } }
+    const said = yield* runPi(["events", "one"], answers)
+    assert.deepStrictEqual([said.exitCode, said.out], [0, ""])
+    assert.include(said.err, "no Events of team-a/one")
+    assert.include(said.err, "kubectl pi history one -n team-a")
+    const json = yield* runPi(["events", "one", "-o", "json"], answers)
+    assert.deepStrictEqual(JSON.parse(json.out), { events: [] })
   }),
 )
 

@@ -103,7 +103,7 @@ Delete it, with all that was made for it:
 ${
   speed === 1
     ? "  time            as here; make run SPEED=60 (tools/playground/run --speed 60) lets an hour pass in a minute\n"
-    : `  time            ${speed} simulated seconds a second: ages that kubectl works out by itself are off\n`
+    : `  time            ${speed} simulated seconds a second: ages in describe and events, which kubectl works out by the clock here, are <invalid>\n`
 }
 Ctrl-C ends the playground and leaves nothing behind.
 `
