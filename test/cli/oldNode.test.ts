@@ -12,7 +12,8 @@ beforeAll(() => {
   execFileSync(process.execPath, ["tools/bundle.ts", folder, "kubectl-pi"], {
     cwd: path.join(import.meta.dirname, "../.."),
   })
-})
+  // Against what never ends; a busy machine makes nothing fail.
+}, 120_000)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const runAs = (version: string) => {
