@@ -22,6 +22,15 @@ export interface Measured {
   readonly contrasts: ReadonlyArray<number>
 }
 
+/** Runs in the page: waits until every transition has ended; a dialog and the shade behind it fade in. */
+const settled = async (): Promise<void> => {
+  const fading = () =>
+    [...document.querySelectorAll("[role=presentation]:has([role=dialog]) > *")].some(
+      (layer) => getComputedStyle(layer).opacity !== "1",
+    ) || document.getAnimations().some(({ effect }) => effect?.getComputedTiming().iterations !== Infinity)
+  while (fading()) await new Promise((resolve) => requestAnimationFrame(resolve))
+}
+
 /** Runs in the page. */
 const runAxe = async (tags: ReadonlyArray<string>): Promise<Results> => {
   const { axe } = globalThis as unknown as {
@@ -38,6 +47,7 @@ const runAxe = async (tags: ReadonlyArray<string>): Promise<Results> => {
 /** Measures the plugin's part of the page; the dialog alone where one is open. */
 export const measure = async (page: Page): Promise<Measured> => {
   await page.addScriptTag({ path: axeScript() })
+  await page.evaluate(settled, null)
   const { violations, passes } = await page.evaluate(runAxe, [
     "wcag2a",
     "wcag2aa",

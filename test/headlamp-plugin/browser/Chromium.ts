@@ -110,6 +110,8 @@ export const axeScript = (): string => createRequire(plugin).resolve("axe-core/a
 
 export interface User {
   readonly page: Page
+  /** The URLs of all requests of this user's pages, in order. */
+  readonly requests: ReadonlyArray<string>
   /** Where the page has asked for something that is not on this machine. */
   readonly strangers: ReadonlyArray<string>
   /**
@@ -150,10 +152,12 @@ export const startChromium = async (): Promise<{
     // Against what never comes; a busy machine makes nothing fail.
     context.setDefaultTimeout(120_000)
     await context.addCookies([{ name: "headlamp-auth-main.0", value: token, url }])
+    const requests: Array<string> = []
     const strangers: Array<string> = []
     const errors: Array<string> = []
     context.on("request", (request) => {
       const asked = request.url()
+      requests.push(asked)
       if (!/^(https?|wss?):\/\/127\.0\.0\.1[:/]|^data:|^blob:/.test(asked)) strangers.push(asked)
     })
     context.on("console", (message) => {
@@ -170,6 +174,7 @@ export const startChromium = async (): Promise<{
     const devtools = await context.newCDPSession(page)
     return {
       page,
+      requests,
       strangers,
       errors,
       tree: async () => (await devtools.send("Accessibility.getFullAXTree")).nodes,
