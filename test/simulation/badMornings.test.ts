@@ -169,7 +169,7 @@ describe("the morning after", { timeout: 600_000 }, () => {
       { seed: 1 },
     ))
 
-  it.each([
+  const moments = [
     {
       moment: "before its Helm release was begun",
       is: (world: World) =>
@@ -179,9 +179,15 @@ describe("the morning after", { timeout: 600_000 }, () => {
       moment: "while its Helm release was being made",
       is: (world: World) => releases(world).includes("pending-install"),
     },
-  ])(
-    "the state directory was put back as it was in the first install, $moment: all is taken over",
-    ({ is }) =>
+  ]
+  it.each(
+    moments.flatMap((moment) => [
+      { ...moment, and: "", statusLost: false },
+      { ...moment, and: ", and the instance came back without its status", statusLost: true },
+    ]),
+  )(
+    "the state directory was put back as it was in the first install, $moment$and: all is taken over",
+    ({ is, statusLost }) =>
       simulate(
         Effect.gen(function* () {
           const world = yield* makeWorld({ traced: false, settings })
@@ -199,6 +205,11 @@ describe("the morning after", { timeout: 600_000 }, () => {
               gone.push(`${object.kind} ${object.metadata.name}`)
           })
           putBack(world, instances, backup)
+          if (statusLost) {
+            world.edit({ metadata: { finalizers: null } })
+            world.remove()
+            world.apply()
+          }
           yield* world.startOperator()
           const taken = () =>
             world

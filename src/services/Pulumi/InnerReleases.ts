@@ -25,13 +25,19 @@ export type Repair =
   | { readonly _tag: "Uninstall" }
   | { readonly _tag: "Rollback"; readonly revision: number }
 
-/** What is to be done about a release by its records: the newest revision decides, whatever the others say. */
+/**
+ * What is to be done about a release by its records: the newest revision decides about one that the state has as made.
+ * One that it has not, and that never was in use, is in the way: the engine will make it anew, and Helm refuses a name
+ * that is there, for good. One that was in use is never uninstalled for that. It may hold what was put into it for weeks,
+ * when the state comes from a backup of the moment in which it was made; it is taken over (`ReleasesInTheWay.ts`).
+ */
 export const repairOf = (history: History, recorded: boolean): Repair => {
   const newest = [...history].sort((a, b) => b.revision - a.revision)[0]
-  // The engine was killed while it made this one, before or after Helm was done. It does not know it, will make it anew,
-  // and Helm refuses a name that is in use, for good.
-  if (newest !== undefined && newest.status !== "uninstalled" && !recorded) return { _tag: "Uninstall" }
   const deployed = history.filter(({ status }) => status === "deployed" || status === "superseded")
+  if (!recorded) {
+    const isThere = newest !== undefined && newest.status !== "uninstalled"
+    return { _tag: isThere && deployed.length === 0 ? "Uninstall" : "Nothing" }
+  }
   const last = Math.max(...deployed.map(({ revision }) => revision))
   switch (newest?.status) {
     case "pending-install":
@@ -187,7 +193,7 @@ export const restoreReleases = Effect.fn("InnerReleases.restore")(function* (
     const repair = repairOf(history, release.recorded)
     if (newest !== undefined && repair._tag !== "Nothing" && (pass.recover || newest.status !== "failed")) {
       yield* tell({ notice: yield* unblock(release, repair, newest.revision, tools) })
-    } else if (newest?.status === "deployed") {
+    } else if (newest?.status === "deployed" && release.recorded) {
       const restored = yield* reapply(release, newest.revision, tools).pipe(
         Effect.catchIf(waits, (error) =>
           Effect.logWarning("Helm release inside the instance cannot be applied again yet").pipe(

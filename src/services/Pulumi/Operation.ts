@@ -185,7 +185,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   yield* exportState(paths).pipe(Effect.mapError(unwritable))
   const recovering = Option.isSome(putBack) || (yield* isRecovering(paths))
   const interrupted = settled.interrupted || recovering
-  const loss = recovering ? (installed ? "older" : "lost") : request.state === "older" ? "older" : "none"
+  const older = recovering || request.state === "older"
   if (interrupted) yield* forgetSettings(paths).pipe(Effect.mapError(unwritable))
   const currentState = readState(paths).pipe(Effect.mapError(damaged))
   const restore = Effect.fn("Pulumi.releases")(
@@ -297,7 +297,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   )
   const clearWay = releasesInTheWay({
     unmade: followed.unmade,
-    loss,
+    older,
     directory: paths.root,
     lookAtUse,
     restore: (releases) => restore(releases, "before engine", true),
@@ -318,11 +318,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     const recover = interrupted || Option.exists(state, ({ pendingOperations }) => pendingOperations > 0)
     const restoring = request.refresh || recover
     // Before the engine, because it waits for pods that wait for what a release has lost.
-    // Of an older state, what was only begun may have been in use since.
-    const known = Option.map(state, ({ releases }) =>
-      releases.filter(({ recorded }) => recorded || loss !== "older"),
-    )
-    if (restoring && Option.isSome(known)) yield* restore(known.value, "before engine", recover)
+    if (restoring && Option.isSome(state)) yield* restore(state.value.releases, "before engine", recover)
     const ending = yield* engine(state, recover).pipe(
       Effect.flatMap(clearWay),
       // What was done is done, however the run ends.

@@ -51,8 +51,8 @@ export interface PulumiOptions {
   /** How long npm may take for one package. Default: 10 minutes. */
   readonly fetchTimeout?: Duration.Input
   /**
-   * How long a package that was verified is taken as it is: looking at its fifteen thousand files takes a second or
-   * two, and an install follows right after the fetch. Default: 5 minutes.
+   * How long a fetch takes a package that was verified as it is: looking at its fifteen thousand files takes a moment, and
+   * an install, which looks at their marks, follows right after the fetch. Default: 5 minutes.
    */
   readonly verifiedFor?: Duration.Input
 }

@@ -1,32 +1,31 @@
 // Helm releases that are inside the target and that the state does not know: the engine makes them anew, and Helm refuses a
 // name that is in use, for good. What is done about one follows from what was lost and from what is there:
 //
-//   loss     the release was in use                    it never was
-//   none     taken over if an engine has made it       makes way if an engine has made it
-//   older    taken over                                makes way
-//   lost     makes way                                 makes way
+//                                   the release was in use                it never was
+//   the state is older, or lost     taken over                            makes way
+//   nothing says so                 taken over if an engine has made it   makes way if an engine has made it
 //
-// Without a loss, and without a sign of an engine, it may be somebody else's: the operation is refused.
+// In use is what Helm's own records call deployed or superseded: no such release is ever uninstalled. Without a loss, and
+// without a sign of an engine, it may be somebody else's: the operation is refused.
 import { Effect } from "effect"
 import type { ReleaseUse, UnmadeRelease } from "./Adoption.ts"
 import type { Ending } from "./Follow.ts"
 import type { InnerRelease } from "./StateFile.ts"
 
-/** What became of the state: nothing, it is older than what is installed, or nothing is left of it. */
-export type Loss = "none" | "older" | "lost"
-
 export type Way = "take over" | "make way" | "refuse"
 
-export const wayOf = (loss: Loss, { inUse, byEngine }: ReleaseUse): Way => {
-  if (loss === "none" && !byEngine) return "refuse"
-  return inUse !== undefined && loss !== "lost" ? "take over" : "make way"
+/** `older`: the state is known not to be what was last written. */
+export const wayOf = (older: boolean, { inUse, byEngine }: ReleaseUse): Way => {
+  if (!older && !byEngine) return "refuse"
+  return inUse === undefined ? "make way" : "take over"
 }
 
 /** `R1`…`R4`: what each of them needs. */
 export interface Hands<E, R1, R2, R3, R4> {
   /** Grows with each run of the engine. */
   readonly unmade: ReadonlyArray<UnmadeRelease>
-  readonly loss: Loss
+  /** The state is known not to be what was last written: it was put back, or nothing is left of it. */
+  readonly older: boolean
   /** The instance's folder: what a backup would be put back to. */
   readonly directory: string
   readonly lookAtUse: (release: UnmadeRelease) => Effect.Effect<ReleaseUse, E, R1>
@@ -52,7 +51,7 @@ export const releasesInTheWay = <E, R1, R2, R3, R4>(hands: Hands<E, R1, R2, R3, 
       if (fresh.length === 0) break
       for (const { urn } of fresh) tried.add(urn)
       const judged = yield* Effect.forEach(fresh, (release) =>
-        Effect.map(hands.lookAtUse(release), (use) => ({ release, way: wayOf(hands.loss, use) })),
+        Effect.map(hands.lookAtUse(release), (use) => ({ release, way: wayOf(hands.older, use) })),
       )
       const those = (way: Way) => judged.filter((one) => one.way === way).map(({ release }) => release)
       const foreign = those("refuse")

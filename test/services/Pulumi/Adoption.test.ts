@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { Deployment, Secret, Service } from "../../../src/services/Kubernetes/Kinds.ts"
-import { type Loss, type Way, wayOf } from "../../../src/services/Pulumi/ReleasesInTheWay.ts"
+import { type Way, wayOf } from "../../../src/services/Pulumi/ReleasesInTheWay.ts"
 import type { InstanceRecord } from "../../../src/services/StateStore/StateStore.ts"
 import { at, listOf, objectOf } from "../../twins/kubernetes/Json.ts"
 import { makeWorld, type World } from "../../twins/pulumi/testWorld.ts"
@@ -112,16 +112,15 @@ const takenOver = Effect.fnUntraced(function* (world: World, before: ReadonlyArr
 
 describe("a Helm release that is in use and that the state does not know", () => {
   it("is taken over, makes way or is left alone, by what was lost and what it shows", () => {
-    const ways = (loss: Loss) =>
+    const ways = (older: boolean) =>
       [
         { inUse: 3, byEngine: true },
         { inUse: 3, byEngine: false },
         { inUse: undefined, byEngine: true },
         { inUse: undefined, byEngine: false },
-      ].map((use): Way => wayOf(loss, use))
-    assert.deepStrictEqual(ways("none"), ["take over", "refuse", "make way", "refuse"])
-    assert.deepStrictEqual(ways("older"), ["take over", "take over", "make way", "make way"])
-    assert.deepStrictEqual(ways("lost"), ["make way", "make way", "make way", "make way"])
+      ].map((use): Way => wayOf(older, use))
+    assert.deepStrictEqual(ways(false), ["take over", "refuse", "make way", "refuse"])
+    assert.deepStrictEqual(ways(true), ["take over", "take over", "make way", "make way"])
   })
 
   world("is taken over by a state that is known to be older, whoever wrote its record last", (world) =>
@@ -141,12 +140,30 @@ describe("a Helm release that is in use and that the state does not know", () =>
     }),
   )
 
-  world("is taken over though it was being made when that state was written", (world) =>
+  for (const { known, state } of [
+    { known: "", state: { state: "older" } },
+    { known: ", and nobody knows that the state is older", state: {} },
+    { known: ", and all is said to be lost", state: { state: "lost" } },
+  ] as const) {
+    world(`is taken over though it was being made when that state was written${known}`, (world) =>
+      Effect.gen(function* () {
+        yield* world.run()
+        const before = inside(world)
+        forget(world, true)
+        yield* world.run({ refresh: true, ...state })
+        yield* takenOver(world, before)
+        assert.notInclude(world.steps.join("\n"), "uninstalled")
+      }),
+    )
+  }
+
+  world("is taken over when nothing at all is left of the state, and a fresh start is asked for", (world) =>
     Effect.gen(function* () {
       yield* world.run()
+      proveInstalled(world)
       const before = inside(world)
-      forget(world, true)
-      yield* world.run({ refresh: true, state: "older" })
+      for (const folder of ["backend", "exports"]) world.files.remove(`${world.instance}/${folder}`)
+      yield* world.run({ state: "lost" })
       yield* takenOver(world, before)
       assert.notInclude(world.steps.join("\n"), "uninstalled")
     }),

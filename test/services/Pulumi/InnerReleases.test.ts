@@ -18,9 +18,13 @@ it("what is done follows from the newest record", () => {
     [["deployed"], true, { _tag: "Nothing" }],
     [["superseded", "deployed"], true, { _tag: "Nothing" }],
     [["pending-install"], false, { _tag: "Uninstall" }],
-    // Helm was done and the engine was killed before it wrote that down.
-    [["deployed"], false, { _tag: "Uninstall" }],
-    [["superseded", "deployed"], false, { _tag: "Uninstall" }],
+    [["pending-install", "failed"], false, { _tag: "Uninstall" }],
+    [["uninstalled"], false, { _tag: "Nothing" }],
+    // Helm was done and the engine was killed before it wrote that down, or the state is from before: taken over.
+    [["deployed"], false, { _tag: "Nothing" }],
+    [["superseded", "deployed"], false, { _tag: "Nothing" }],
+    [["deployed", "pending-upgrade"], false, { _tag: "Nothing" }],
+    [["superseded", "failed"], false, { _tag: "Nothing" }],
     [[], false, { _tag: "Nothing" }],
     [["deployed", "pending-upgrade"], true, { _tag: "Rollback", revision: 1 }],
     [["superseded", "deployed", "pending-upgrade"], true, { _tag: "Rollback", revision: 2 }],

@@ -247,8 +247,7 @@ describe("an install of the stand-in package", () => {
         const uids = Effect.all([
           api.kubectl("get", "ns", "wasmcloud", "-o", "jsonpath={.metadata.uid}"),
           api.kubectl(
-            ...["-n", "wasmcloud", "get", "deployment", "di-platform-controller"],
-            ...["-o", "jsonpath={.metadata.uid}"],
+            ...["-n", "wasmcloud", "get", "deployments", "-o", "jsonpath={.items[*].metadata.uid}"],
           ),
         ])
         const { changes } = yield* run()
@@ -269,7 +268,7 @@ describe("an install of the stand-in package", () => {
         yield* run()
         assert.match(
           steps.join("\n"),
-          /begins with an empty one[\s\S]*Helm release wasmcloud .* has been uninstalled/,
+          /begins with an empty one[\s\S]*Helm release wasmcloud\/wasmcloud .* taken over as it is/,
         )
         assert.deepStrictEqual(yield* uids, made)
         const last = yield* run({ refresh: true })
@@ -286,8 +285,11 @@ describe("an install of the stand-in package", () => {
         const state = `${instance}/backend/.pulumi/stacks/platform-instance/instance.json.gz`
         const isRelease = ({ type }: { type: string }) => type === "kubernetes:helm.sh/v3:Release"
         const read = () => JSON.parse(gunzipSync(readFileSync(state)).toString("utf8"))
-        /** And what depends on it, as before it was made. Gives how many resources that is. */
-        const forget = (): number => {
+        /**
+         * And what depends on it, as before it was made, or as in the moment in which it was being made. Gives how many
+         * resources that is.
+         */
+        const forget = (begun = false): number => {
           const found = read()
           const { latest } = found.checkpoint
           const [release, ...others] = latest.resources.filter(isRelease)
@@ -298,6 +300,10 @@ describe("an install of the stand-in package", () => {
           )
           const dropped = latest.resources.length - rest.length
           latest.resources = rest
+          if (begun) {
+            const { outputs: _, id: __, ...resource } = release
+            latest.pending_operations = [{ resource, type: "creating" }]
+          }
           writeFileSync(state, gzipSync(JSON.stringify(found)))
           return dropped
         }
@@ -339,6 +345,15 @@ describe("an install of the stand-in package", () => {
         assert.strictEqual(yield* uids, made)
         const last = yield* run({ kind: "RepairDue", refresh: true })
         assert.deepStrictEqual(last.changes, { same: all })
+
+        // A backup from the moment in which it was being made, and no status that tells of more.
+        forget(true)
+        steps.length = 0
+        yield* run()
+        assert.match(steps.join("\n"), /taken over as it is/)
+        assert.notInclude(steps.join("\n"), "uninstalled")
+        assert.strictEqual(yield* uids, made)
+        assert.deepStrictEqual((yield* run({ kind: "RepairDue", refresh: true })).changes, { same: all })
       }).pipe(Effect.scoped, Effect.provide(machine)),
     3_600_000,
   )
