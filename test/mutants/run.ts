@@ -1,0 +1,163 @@
+// make mutants: puts faults into copies of the repository, one at a time, and has the tests meet them. A line a mutant, and
+// what it came to in .simulation/mutants.json.
+//
+//   SAMPLE  how many of the generated mutants (default 100, `all`)
+//   SEED    which of them (default 1)
+//   ONLY    `hand-made`, `generated`, or a part of a name: no others
+//   JOBS    how many at once (default: one a processor)
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { availableParallelism } from "node:os"
+import { join } from "node:path"
+import { Option, Schema } from "effect"
+import { equivalent } from "./equivalent.ts"
+import { mutantsOf, sampled } from "./generated.ts"
+import { actors } from "./handMade/actors.ts"
+import { services } from "./handMade/services.ts"
+import { closingLine, judge, type Verdict } from "./judge.ts"
+import { located, type Mutant } from "./Mutant.ts"
+import { makeLoads, testFiles } from "./related.ts"
+import { makeWorkbench, type Outcome, type Workbench } from "./Workbench.ts"
+
+const root = join(import.meta.dirname, "../..")
+const read = (file: string) => readFileSync(join(root, file), "utf8")
+
+const { SAMPLE = "", SEED = "", ONLY = "", JOBS = "" } = process.env
+const seed = SEED === "" ? 1 : Number(SEED)
+const sample = SAMPLE === "" ? 100 : SAMPLE === "all" ? Number.POSITIVE_INFINITY : Number(SAMPLE)
+const jobs = JOBS === "" ? availableParallelism() : Number(JOBS)
+if (!Number.isSafeInteger(seed) || Number.isNaN(sample) || !(jobs >= 1)) {
+  throw new Error(`SEED=${SEED} SAMPLE=${SAMPLE} JOBS=${JOBS}: these are numbers`)
+}
+
+/** What meets a generated mutant of the actors, as far as it loads it: their own tests, and what of the simulation is quick. */
+const ofActors = testFiles(root, [
+  "test/actors",
+  ...["happyPath", "target", "deletion", "badMornings", "handover"].map(
+    (name) => `test/simulation/${name}.test.ts`,
+  ),
+])
+const loads = makeLoads(root)
+
+const isWanted = ({ name, kind }: Mutant): boolean => ONLY === "" || ONLY === kind || name.includes(ONLY)
+
+const handMade = [...actors, ...services]
+  .map((each) => located(each, read(each.file)))
+  .map((each): Mutant => ({ ...each, tests: testFiles(root, each.tests) }))
+
+const generated = globSync("src/actors/**/*.ts", { cwd: root })
+  .toSorted()
+  .flatMap((file) => {
+    const tests = ofActors.filter((test) => loads(test, file))
+    return mutantsOf(file, read(file)).map((each): Mutant => ({ ...each, tests }))
+  })
+
+/** A part of a name looks for it among all there are. */
+const isNamed = ONLY !== "" && ONLY !== "hand-made" && ONLY !== "generated"
+const mutants = [
+  ...handMade,
+  ...(isNamed ? generated : sampled(generated, Math.min(sample, generated.length), seed)),
+].filter(isWanted)
+if (mutants.length === 0) throw new Error(`ONLY=${ONLY}: there is no such mutant`)
+
+const benches = Array.from({ length: Math.min(jobs, mutants.length) }, () => makeWorkbench(root))
+process.on("exit", () => {
+  for (const bench of benches) bench.remove()
+})
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130))
+
+const began = performance.now()
+const seconds = () => ((performance.now() - began) / 1000).toFixed(0)
+const reportFile = join(root, ".simulation/mutants.json")
+
+/** How long each file of tests took when it was run last, the runs before this one included: milliseconds. */
+const took = new Map<string, number>()
+const decodeTimes = Schema.decodeUnknownOption(
+  Schema.fromJsonString(Schema.Struct({ times: Schema.Record(Schema.String, Schema.Finite) })),
+)
+if (existsSync(reportFile)) {
+  for (const { times } of Option.toArray(decodeTimes(readFileSync(reportFile, "utf8"))))
+    for (const [file, millis] of Object.entries(times)) took.set(file, millis)
+}
+
+/** Files that were found to pass without any mutant. */
+const passing = new Map<string, Promise<void>>()
+/** A test that fails over the sources as they are says nothing of a mutant: asked once, when it has caught the first. */
+const passes = (bench: Workbench, file: string): Promise<void> => {
+  const check = async () => {
+    const { outcome } = await bench.meet(undefined, [file])
+    if (outcome._tag === "Caught") throw new Error(`${file} fails without any mutant: ${outcome.by}`)
+  }
+  const known = passing.get(file) ?? check()
+  passing.set(file, known)
+  return known
+}
+
+/** What has caught others of the same file, and others at all. */
+const catches = new Map<string, number>()
+const count = (key: string) => catches.set(key, (catches.get(key) ?? 0) + 1)
+
+/** Those of the mutant's own in their order; of a generated one the likeliest first, then the quickest. */
+const inOrder = ({ kind, edit, tests }: Mutant): ReadonlyArray<string> => {
+  if (kind === "hand-made") return tests
+  const mirror = edit.file.replace("src/", "test/").replace(/\.ts$/, ".test.ts")
+  const weight = (test: string) =>
+    ((test === mirror ? 8 : 0) +
+      4 * (catches.get(`${edit.file} ${test}`) ?? 0) +
+      (catches.get(test) ?? 0) +
+      1) /
+    (1000 + (took.get(test) ?? 0))
+  return tests.toSorted((a, b) => weight(b) - weight(a))
+}
+
+const told = (outcome: Outcome, name: string): string =>
+  outcome._tag === "Caught"
+    ? `caught by ${outcome.by}`
+    : equivalent.has(name)
+      ? "survived, as listed"
+      : "SURVIVED"
+
+const verdicts: Array<Verdict> = []
+const waiting = mutants.values()
+const work = async (bench: Workbench): Promise<void> => {
+  for (const mutant of waiting) {
+    const { name, kind, edit } = mutant
+    const tests = inOrder(mutant)
+    const { outcome: met, times } = await bench.meet(edit, tests)
+    for (const { file, millis } of times) if (millis > 0) took.set(file, millis)
+    const outcome = met._tag === "Survived" ? await bench.compiles(edit) : met
+    if (outcome._tag === "Caught" && outcome.test !== undefined) {
+      await passes(bench, outcome.test)
+      count(outcome.test)
+      count(`${edit.file} ${outcome.test}`)
+    }
+    verdicts.push({ name, kind, outcome })
+    console.log(`[${verdicts.length}/${mutants.length}, ${seconds()} s] ${name}: ${told(outcome, name)}`)
+  }
+}
+// Where not even this is seen to pass, whatever ends badly would count as caught.
+await Promise.all(
+  benches.map((bench) =>
+    bench.meet(undefined, ["test/actors/kit/Backoff.test.ts"]).then(({ outcome }) => {
+      if (outcome._tag === "Caught") throw new Error(`the tests do not run: ${outcome.by}`)
+    }),
+  ),
+)
+await Promise.all(benches.map(work))
+
+const judgement = judge(verdicts, equivalent)
+mkdirSync(join(root, ".simulation"), { recursive: true })
+writeFileSync(
+  reportFile,
+  `${JSON.stringify({ seed, ...judgement, verdicts, times: Object.fromEntries(took) }, undefined, 2)}\n`,
+)
+for (const kind of ["hand-made", "generated"] as const) {
+  const of = judge(
+    verdicts.filter((each) => each.kind === kind),
+    equivalent,
+  )
+  if (of.all > 0) console.log(closingLine(of).replace("mutants", `${kind} mutants`))
+}
+for (const name of judgement.survived) console.log(`survived: ${name}`)
+for (const problem of judgement.problems) console.error(problem)
+console.log(closingLine(judgement))
+process.exit(judgement.problems.length === 0 ? 0 : 1)

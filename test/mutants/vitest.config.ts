@@ -1,0 +1,32 @@
+// How the tests meet a mutant: the files of MUTANT_TESTS in that order, one after the other in one process that loads the
+// sources once, to the first failure. MUTANT_CACHE is a folder for what vitest keeps between two runs.
+
+import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
+
+const files = (process.env.MUTANT_TESTS ?? "").split("\n").filter((file) => file !== "")
+const root = process.cwd()
+
+class InOrder extends BaseSequencer {
+  override sort(specifications: Array<TestSpecification>) {
+    const place = ({ moduleId }: TestSpecification) =>
+      files.findIndex((file) => moduleId === `${root}/${file}`)
+    return Promise.resolve(specifications.toSorted((a, b) => place(a) - place(b)))
+  }
+}
+
+export default defineConfig({
+  root,
+  cacheDir: process.env.MUTANT_CACHE ?? `${root}/.vite`,
+  test: {
+    include: files,
+    isolate: false,
+    pool: "threads",
+    maxWorkers: 1,
+    bail: 1,
+    sequence: { sequencer: InOrder },
+    // Against what never ends; a busy machine makes nothing fail.
+    testTimeout: 120_000,
+    silent: true,
+  },
+})
