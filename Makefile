@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 report = $(if $(TEST_REPORTS),--reporter=default --reporter=json --outputFile.json=$(TEST_REPORTS)/$(1).json)
 
-.PHONY: help install prepare check test real fuzz bench bench-world bench-traces mutants e2e e2e-full cluster cluster-down run kubectl-pi image plugin chart release format generate clean
+.PHONY: help install prepare check test real fuzz bench bench-world bench-traces mutants e2e e2e-full cluster cluster-down run kubectl-pi image plugin chart release format recordings generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{ printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -84,6 +84,9 @@ image: install ## builds the operator's image
 
 format: install ## formats the sources and mends what lint can mend
 	@npm run --silent format
+
+recordings: install ## records the terminals that the pages show, by a run of the playground with the kubectl of this machine
+	@node tools/docs/record.ts && node tools/generate.ts
 
 generate: install ## writes the files that are generated from the schema
 	@npm run --silent generate

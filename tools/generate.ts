@@ -5,6 +5,7 @@ import { dirname, join } from "node:path"
 import { stringify } from "yaml"
 import { crd } from "../src/schema/Crd.ts"
 import { currentPages } from "./docs/pages.ts"
+import { pictures } from "./docs/pictures.ts"
 import { pluginSentences, pluginSource } from "./docs/plugin.ts"
 
 const root = join(import.meta.dirname, "..")
@@ -35,6 +36,7 @@ const files: ReadonlyMap<string, string> = new Map([
   ["headlamp-plugin/src/generated/crd.ts", pluginSource(release.platformVersion)],
   ["headlamp-plugin/locales/en/translation.json", pluginSentences(root)],
   ...(await currentPages(root)),
+  ...pictures(root),
 ])
 
 const stale: Array<string> = []
