@@ -1,6 +1,6 @@
 // The actor of one PlatformInstance. A pass is: observe -> plan -> act (at most one step that changes the world)
 // -> report -> arm timers. Whatever takes long runs in the slot, so that the mailbox stays open.
-import { Duration, Effect, Option, type Scope } from "effect"
+import { Duration, Effect, Option, Result, type Scope } from "effect"
 import { decodeDeletionView } from "../../schema/DeletionView.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 import { decodePlatformInstance, type PlatformInstance } from "../../schema/PlatformInstance.ts"
@@ -8,7 +8,7 @@ import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { formatSchemaError } from "../../schema/SchemaErrors.ts"
 import { Events } from "../../services/Events/Events.ts"
 import { History } from "../../services/History/History.ts"
-import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
+import type { KubeError, KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import { WorkQueue } from "../../services/Metrics/WorkQueue.ts"
 import {
   type InstanceRecord,
@@ -16,9 +16,10 @@ import {
   type StateStoreError,
 } from "../../services/StateStore/StateStore.ts"
 import { keepPass } from "../../services/Telemetry/Tracing.ts"
-import { makeTimers } from "../kit/Timers.ts"
+import { makeTimers, type Timers } from "../kit/Timers.ts"
 import { adopt, noteBehind } from "./adopt.ts"
 import { deletionPass } from "./deletionPass.ts"
+import { firstView } from "./firstView.ts"
 import { recoverHistory } from "./history.ts"
 import { livePass } from "./livePass.ts"
 import { emptyMemory, type Memory } from "./Memory.ts"
@@ -35,6 +36,12 @@ import { writeUnreadable } from "./writeStatus.ts"
 
 /** After a pass that failed (the API did not answer, a write was refused): look again this much later. */
 const passRetry = Duration.seconds(1)
+
+const tryAgain = (timers: Timers, { request, reason, message }: KubeError) =>
+  Effect.logWarning("pass failed, trying again").pipe(
+    Effect.annotateLogs({ request, reason, message }),
+    Effect.andThen(timers.arm("pass", passRetry)),
+  )
 
 /** The object or its record cannot be read: say which field or file, leave everything alone, wait. */
 const unreadable = Effect.fnUntraced(function* (object: KubeObject, message: string) {
@@ -116,10 +123,20 @@ export const instanceActor =
       const queue = yield* WorkQueue
       const meter = yield* InstanceMeter
       let memory: Memory | undefined
+      /** The UID of the life that was looked at on the server. */
+      let known: string | undefined
       let passes = 0
       while (true) {
         yield* context.mailbox.take
-        const found = yield* views.instance(key)
+        const cached = yield* views.instance(key)
+        const first = yield* Effect.result(
+          Option.isNone(cached) ? Effect.succeedNone : firstView(key, cached.value, known),
+        )
+        if (Result.isFailure(first)) {
+          yield* tryAgain(timers, first.failure)
+          continue
+        }
+        const found = first.success
         if (Option.isNone(found)) {
           yield* trace.gone
           // Gone: whatever still runs for it ends, and so does the actor.
@@ -130,6 +147,7 @@ export const instanceActor =
           return
         }
         const object = found.value
+        known = object.metadata.uid
         passes += 1
         const begin = Effect.fnUntraced(function* (status: PlatformInstanceStatus) {
           memory = yield* remember(
@@ -177,11 +195,7 @@ export const instanceActor =
               ),
           }),
           Effect.catchTags({
-            KubeError: (error) =>
-              Effect.logWarning("pass failed, trying again").pipe(
-                Effect.annotateLogs({ request: error.request, reason: error.reason, message: error.message }),
-                Effect.andThen(timers.arm("pass", passRetry)),
-              ),
+            KubeError: (error) => tryAgain(timers, error),
           }),
           Effect.annotateLogs({ generation: object.metadata.generation, pass: passes }),
           trace.pass(object),

@@ -2,7 +2,8 @@
 import { type Cause, Duration, Effect, FiberHandle, Option, Result, Stream } from "effect"
 import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
 import { Events } from "../../services/Events/Events.ts"
-import type { Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import { PlatformInstance } from "../../services/Kubernetes/Kinds.ts"
+import { Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import { increment } from "../../services/Metrics/Metrics.ts"
 import { makeWorkQueue, WorkQueue } from "../../services/Metrics/WorkQueue.ts"
 import { restartBackoff } from "../kit/Backoff.ts"
@@ -62,19 +63,31 @@ export const awaitCaches = Effect.gen(function* () {
 /** Between two tries. */
 const tryAgain = Duration.seconds(5)
 
-/** For as long as there is no instance their definition is not protected: it has to be said until the server has heard it. */
+/**
+ * For as long as there is no instance their definition is not protected: it has to be said until the server has heard it. That
+ * there is none is asked of the server itself: a cache may be that of a server that is behind.
+ */
 const letDefinitionGo = Effect.gen(function* () {
   const views = yield* Views
   const protection = yield* Protection
-  const isLeft = Effect.map(views.instances, (instances) => instances.length > 0)
-  while (!(yield* isLeft)) {
-    const said = yield* Effect.result(protection.letDefinitionGo)
-    // A server without admission policies has none in the way.
-    if (Result.isSuccess(said) || said.failure.code === 404) return
-    const { request, reason, message } = said.failure
-    yield* Effect.logWarning("the protection of the definition is not lifted").pipe(
-      Effect.annotateLogs({ request, reason, message }),
-    )
+  const kubernetes = yield* Kubernetes
+  const lift = Effect.gen(function* () {
+    const live = yield* kubernetes.list(PlatformInstance, { metadataOnly: true })
+    if (live.length === 0) yield* protection.letDefinitionGo
+    return live.length === 0
+  })
+  while ((yield* views.instances).length === 0) {
+    const lifted = yield* Effect.result(lift)
+    if (Result.isSuccess(lifted)) {
+      if (lifted.success) return
+    } else {
+      // A server without admission policies has none in the way.
+      if (lifted.failure.code === 404) return
+      const { request, reason, message } = lifted.failure
+      yield* Effect.logWarning("the protection of the definition is not lifted").pipe(
+        Effect.annotateLogs({ request, reason, message }),
+      )
+    }
     yield* Effect.sleep(tryAgain)
   }
 })
