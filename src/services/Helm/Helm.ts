@@ -55,7 +55,10 @@ export class Helm extends Context.Service<
     /** Applies the newest deployed revision's own chart and values again; never today's embedded chart. */
     readonly reapply: (release: ReleaseRef) => Effect.Effect<void, HelmError>
     readonly rollback: (release: ReleaseRef, revision: number) => Effect.Effect<void, HelmError>
-    /** Succeeds when there is nothing to uninstall. */
+    /**
+     * Succeeds when there is nothing to uninstall. Records that neither Helm nor the operator can read are removed with it;
+     * what they had installed is not.
+     */
     readonly uninstall: (release: ReleaseRef) => Effect.Effect<void, HelmError>
     /** The version of the chart that `install` installs. */
     readonly chartVersion: string

@@ -1,7 +1,7 @@
 // The real `helm` as a child process. What a release is, is read from its records through the Kubernetes API:
 // that takes one request and no process, and shows what no Helm process will say (a release left pending by
 // one that was killed).
-import { Duration, Effect, FileSystem, Layer, Option, Schema } from "effect"
+import { Duration, Effect, FileSystem, Layer, Option, Result, Schema } from "effect"
 import { ChildProcessSpawner } from "effect/process"
 import { parse } from "yaml"
 import { Disk } from "../Disk/Disk.ts"
@@ -15,6 +15,7 @@ import { checkChartDigest } from "./ChartDigest.ts"
 import { Helm, HelmError, type ReleaseRef } from "./Helm.ts"
 import { firstCause, redact } from "./HelmMessage.ts"
 import { recordName, recordSelector, releaseObjects, releaseState } from "./ReleaseRecord.ts"
+import { removeUnreadable } from "./UnreadableRecords.ts"
 
 export interface HelmOptions {
   /** The program: a path, or `helm` to look it up in PATH. */
@@ -181,10 +182,18 @@ const make = Effect.fn("Helm.make")(function* (options: HelmOptions) {
       yield* rollback(release, yield* lastDeployed(release))
     }),
     uninstall: Effect.fn("Helm.uninstall")(function* (release) {
-      yield* run("uninstall", [
-        ...["uninstall", release.name, "--namespace", release.namespace, "--ignore-not-found"],
-        ...["--timeout", goDuration(timeout)],
-      ])
+      const uninstalled = yield* Effect.result(
+        run("uninstall", [
+          ...["uninstall", release.name, "--namespace", release.namespace, "--ignore-not-found"],
+          ...["--timeout", goDuration(timeout)],
+        ]),
+      )
+      // Of records that can be read, Helm itself says best why they are still there.
+      const { removed, left } = yield* removeUnreadable(release).pipe(
+        Effect.provideService(Kubernetes, kubernetes),
+        Effect.mapError((error) => (Result.isFailure(uninstalled) ? uninstalled.failure : kubeError(error))),
+      )
+      if (Result.isFailure(uninstalled) && (removed === 0 || left > 0)) return yield* uninstalled.failure
     }),
   })
 })

@@ -179,12 +179,12 @@ const runUpgrade: Command = Effect.fnUntraced(function* (run, session) {
   const [, name = "", path = ""] = run.line.words
   if (run.line.isOn("install")) {
     yield* isReachable(session)
-    const newest = (yield* Effect.catchIf(
+    const revisions = yield* Effect.catchIf(
       history(session, name),
       (error) => error === notFound,
-      () => Effect.succeed<ReadonlyArray<Release>>([]),
-    ))[0]
-    if (newest === undefined || newest.info.status === "uninstalled") {
+      () => Effect.undefined,
+    )
+    if (revisions === undefined || revisions[0]?.info.status === "uninstalled") {
       run.process.stdout(`Release "${name}" does not exist. Installing it now.\n`)
       return yield* runInstall(run, session)
     }

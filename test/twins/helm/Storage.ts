@@ -1,6 +1,7 @@
 // The records of a release, as Helm's storage reads and writes them: one request each.
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { Secret } from "../../../src/services/Kubernetes/Kinds.ts"
+import type { KubeObject } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import {
   foreignLabels,
   newestFirst,
@@ -20,21 +21,27 @@ const query = (session: Session, name: string, status?: Status) =>
       namespace: session.namespace,
       labelSelector: `name=${name},owner=helm${status === undefined ? "" : `,status=${status}`}`,
     }),
-  ).pipe(
-    Effect.mapError(wrap("query: failed to query with labels")),
-    Effect.map((records) => newestFirst(records.map(readRelease))),
-  )
+  ).pipe(Effect.mapError(wrap("query: failed to query with labels")))
 
-/** All revisions, the newest first. Fails when there is none. */
+const tryRead = Option.liftThrowable(readRelease)
+
+/** What cannot be decoded is passed over without a word (read in pkg/storage/driver/secrets.go). */
+const readable = (records: ReadonlyArray<KubeObject>) =>
+  newestFirst(records.flatMap((record) => Option.toArray(tryRead(record))))
+
+/** All revisions that can be read, the newest first. Fails when there is no record at all. */
 export const history = (session: Session, name: string) =>
-  Effect.filterOrFail(
-    query(session, name),
-    (releases) => releases.length > 0,
-    () => notFound,
+  query(session, name).pipe(
+    Effect.filterOrFail(
+      (records) => records.length > 0,
+      () => notFound,
+    ),
+    Effect.map(readable),
   )
 
 /** The revisions that are deployed, the newest first; there can be several, or none. */
-export const deployedAll = (session: Session, name: string) => query(session, name, "deployed")
+export const deployedAll = (session: Session, name: string) =>
+  Effect.map(query(session, name, "deployed"), readable)
 
 /** One revision, by its name: with the labels alone that are not Helm's own. */
 export const revision = Effect.fnUntraced(function* (session: Session, name: string, version: number) {
@@ -42,7 +49,10 @@ export const revision = Effect.fnUntraced(function* (session: Session, name: str
     session.api.get(Secret, { namespace: session.namespace, name: recordName(name, version) }),
   ).pipe(Effect.mapError(wrap(`get: failed to get "${recordName(name, version)}"`)))
   if (record === undefined) return yield* notFound
-  const release = readRelease(record)
+  const release = yield* Effect.try({
+    try: () => readRelease(record),
+    catch: () => new HelmError({ message: `get: failed to decode data "${record.metadata.name}"` }),
+  })
   return { ...release, labels: foreignLabels(release) }
 })
 
@@ -58,7 +68,7 @@ export const deleteRevision = Effect.fnUntraced(function* (session: Session, rel
 
 /** Makes room for one more: the oldest go, but never the newest deployed one. */
 const prune = Effect.fnUntraced(function* (session: Session, name: string, most: number) {
-  const all = yield* query(session, name)
+  const all = readable(yield* query(session, name))
   if (all.length <= most) return
   const [deployed] = yield* deployedAll(session, name)
   const spare = all

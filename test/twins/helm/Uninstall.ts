@@ -1,5 +1,5 @@
 // `helm uninstall`: request by request.
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { forUninstall } from "./Chart.ts"
 import { deleteAll, ownedAmong, resources, waitForDelete } from "./Objects.ts"
 import { isReachable } from "./Operation.ts"
@@ -26,15 +26,16 @@ export const uninstall = Effect.fnUntraced(function* (
   options: UninstallOptions,
 ): Effect.fn.Return<void, HelmError> {
   yield* isReachable(session)
-  const revisions = yield* history(session, name).pipe(
-    Effect.catch((error) =>
-      options.ignoreNotFound
-        ? Effect.succeed([])
-        : Effect.fail(wrap(`uninstall: Release not loaded: ${name}`)(error)),
-    ),
-  )
+  const found = yield* Effect.result(history(session, name))
+  if (Result.isFailure(found)) {
+    return options.ignoreNotFound
+      ? undefined
+      : yield* wrap(`uninstall: Release not loaded: ${name}`)(found.failure)
+  }
+  const revisions = found.success
   const newest = revisions[0]
-  if (newest === undefined) return
+  // There are records, and none that can be read.
+  if (newest === undefined) return yield* new HelmError({ message: "no release provided" })
   if (newest.info.status === "uninstalled") return yield* purge(session, revisions)
   const release = withInfo(newest, {
     status: "uninstalling",
