@@ -54,7 +54,7 @@ describe.each(recordings.map((recording) => [recording.name, recording] as const
       expect(times).toEqual(times.toSorted((one, other) => one - other))
       const text = textOf(cast)
       expect(text).not.toMatch(/\/(root|home|tmp|work|Users|usr|var)\//)
-      expect([...text.matchAll(/127\.0\.0\.1:(\d+)/g)].filter(([, port]) => port !== "16443")).toEqual([])
+      expect([...text.matchAll(/127\.0\.0\.1:(\d+)/g)].filter(([, port]) => port !== "16400")).toEqual([])
       expect(
         [...text.matchAll(/\d{4}-\d\d-\d\dT\d\d/g)].filter(([hour]) => hour !== "2026-01-01T12"),
       ).toEqual([])

@@ -43,7 +43,7 @@ const refusal = (run: () => unknown): string => {
 
 describe("options", () => {
   it("have defaults, and are numbers that make sense", () => {
-    assert.include(parseOptions([]), { port: 16_443, speed: 1, help: false })
+    assert.include(parseOptions([]), { port: 16_400, speed: 1, help: false })
     assert.include(parseOptions(["--port", "0", "--speed", "60"]), { port: 0, speed: 60 })
   })
 
@@ -333,8 +333,8 @@ describe("the API", () => {
   it("is what the kubeconfig leads to", () => {
     const { certificate } = makeCredentials(Date.now())
     const config = new KubeConfig()
-    config.loadFromString(kubeconfig("https://127.0.0.1:16443", certificate, token))
-    assert.strictEqual(config.getCurrentCluster()?.server, "https://127.0.0.1:16443")
+    config.loadFromString(kubeconfig("https://127.0.0.1:16400", certificate, token))
+    assert.strictEqual(config.getCurrentCluster()?.server, "https://127.0.0.1:16400")
     assert.strictEqual(config.getCurrentUser()?.token, token)
     assert.strictEqual(
       Buffer.from(config.getCurrentCluster()?.caData ?? "", "base64").toString(),
@@ -378,13 +378,14 @@ describe("the story", () => {
     )
   })
 
-  it("tells a message of several lines in one", () => {
+  it("tells a message of several lines in one, and what a page says to a failure", () => {
     const conditions = [
+      condition("Ready", "False", "InstallFailed", "the same"),
       condition("Installed", "False", "InstallFailed", "up: npm says\n  it is away\r\n\tby far"),
     ]
     assert.strictEqual(
       describeInstance(object({ phase: "Failed", conditions })),
-      "Failed 6.0.22; Installed InstallFailed: up: npm says   it is away by far",
+      "Failed 6.0.22; Installed InstallFailed: up: npm says   it is away by far; what to do: docs/reasons.md#installfailed",
     )
   })
 

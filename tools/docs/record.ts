@@ -33,7 +33,7 @@ const shown = (text: string): string =>
     .replaceAll(folder, `${SHOWN_CHECKOUT}/.playground`)
     .replaceAll(place, "/tmp")
     .replaceAll(root, SHOWN_CHECKOUT)
-    .replaceAll(/(127\.0\.0\.1):\d+/g, "$1:16443")
+    .replaceAll(/(127\.0\.0\.1):\d+/g, "$1:16400")
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (time) =>
       new Date(Date.parse(time) - began + SHOWN_BEGINNING).toISOString().replace(/\.\d+Z$/, "Z"),
     )

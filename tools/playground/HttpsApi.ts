@@ -202,7 +202,7 @@ export const listen = (credentials: Credentials, port: number, handler: Handler)
       if (code === "EADDRINUSE")
         return reject(
           new Refusal(
-            `port ${port} of 127.0.0.1 is taken by another program. Take another one with --port (make run PORT=16444), or any that is free with --port 0`,
+            `port ${port} of 127.0.0.1 is taken by another program. Take another one with --port (make run PORT=16401), or any that is free with --port 0`,
           ),
         )
       reject(new Refusal(`port ${port} of 127.0.0.1 cannot be listened on: ${error.message}`))

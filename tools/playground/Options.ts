@@ -14,7 +14,8 @@ export interface Options {
   readonly help: boolean
 }
 
-export const DEFAULT_PORT = 16_443
+/** Below those that the local cluster of tools/cluster takes. */
+export const DEFAULT_PORT = 16_400
 const DEFAULT_FOLDER = fileURLToPath(new URL("../../.playground", import.meta.url))
 const FASTEST = 3600
 
@@ -56,7 +57,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options => {
         "port",
         values.port,
         (port) => Number.isInteger(port) && port >= 0 && port <= 65_535,
-        "a port: a whole number up to 65535, such as 16443, or 0 for any that is free",
+        "a port: a whole number up to 65535, such as 16400, or 0 for any that is free",
       ),
       speed: number(
         "speed",

@@ -23,7 +23,10 @@ export const describeInstance = (object: KubeObject): string => {
       ? spec.version
       : `${status.installedVersion} -> ${spec.version}`
   const repaired = status.lastRepair === undefined ? "" : `, last repair ${status.lastRepair}`
-  return [`${status.phase ?? "Pending"} ${version}${repaired}`, ...conditions].join("; ")
+  // What has failed repeats its reason on Ready.
+  const failure = status.phase === "Failed" && status.conditions?.find(({ type }) => type === "Ready")
+  const help = failure ? [`what to do: docs/reasons.md#${failure.reason.toLowerCase()}`] : []
+  return [`${status.phase ?? "Pending"} ${version}${repaired}`, ...conditions, ...help].join("; ")
 }
 
 export const isReady = (object: KubeObject): boolean => {
@@ -103,7 +106,7 @@ Delete it, with all that was made for it:
 ${
   speed === 1
     ? "  time            as here; make run SPEED=60 (tools/playground/run --speed 60) lets an hour pass in a minute\n"
-    : `  time            ${speed} simulated seconds a second: ages in describe and events, which kubectl works out by the clock here, are <invalid>\n`
+    : `  time            ${speed} simulated seconds a second: ages in describe and events, which kubectl works out by the clock here, are wrong or <invalid>\n`
 }
 Ctrl-C ends the playground and leaves nothing behind.
 `
