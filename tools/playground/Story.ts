@@ -91,6 +91,7 @@ ${hasKubectl ? "" : "(there is no kubectl on this machine yet: https://kubernete
   kubectl -n team-a describe pi one           # its conditions and Events
   kubectl get all -n ${hostNamespace}   # what was made for it
   kubectl -n platform-operator logs -l app.kubernetes.io/name=platform-operator   # what the operator did
+  make kubectl-pi && PATH=$PWD/dist:$PWD/node_modules/.bin:$PATH kubectl pi status one -n team-a   # how far it is
 
 Break something, and see it repaired:
   kubectl -n ${hostNamespace} delete statefulset vcluster
