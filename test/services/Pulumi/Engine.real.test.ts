@@ -378,7 +378,7 @@ describe("the real engine", () => {
   )
 
   it.live(
-    "an operation that is killed leaves its lock; the next operation proves it dead, and goes on",
+    "F11 an operation that is killed leaves its lock; the next operation proves it dead, and goes on",
     () =>
       Effect.gen(function* () {
         const { runWith, fs, root, instance } = yield* scene(endless(good))

@@ -176,6 +176,33 @@ it.live(
 )
 
 it.live(
+  "F18 a registry that answers 403, 403, 200 is told as that twice, and has left nothing in the way of the third fetch",
+  () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const root = yield* scene
+      const registry = yield* makeRegistry([approving, provider])
+      yield* withPulumi(
+        optionsIn(root, { registry: registry.url }),
+        root,
+        Effect.gen(function* () {
+          const pulumi = yield* Pulumi
+          registry.refuse = 403
+          for (const _ of [1, 2]) {
+            const error = yield* Effect.flip(pulumi.fetch("6.0.22"))
+            assert.match(error.message, /^The registry refuses to hand out @di-framework\/platform 6\.0\.22/)
+            assert.notStrictEqual(error.final, true)
+            assert.deepStrictEqual(yield* fs.readDirectory(`${root}/state/packages`), [])
+          }
+          registry.refuse = undefined
+          assert.deepStrictEqual((yield* pulumi.fetch("6.0.22")).approvedHostBuilds, ["wash@sha256:1"])
+        }),
+      )
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
+)
+
+it.live(
   "the approved host builds are the entrypoint's, else the manifest's, else none",
   () =>
     Effect.gen(function* () {
