@@ -61,7 +61,7 @@ export const startApiServer = Effect.fnUntraced(function* (root: string) {
     `--listen-peer-urls=http://127.0.0.1:${peer}`,
     "--unsafe-no-fsync",
   ])
-  yield* start("kube-apiserver", [
+  const server = yield* start("kube-apiserver", [
     `--etcd-servers=http://127.0.0.1:${client}`,
     `--secure-port=${secure}`,
     "--bind-address=127.0.0.1",
@@ -74,11 +74,11 @@ export const startApiServer = Effect.fnUntraced(function* (root: string) {
     `--service-account-signing-key-file=${folder}/sa.key`,
     "--disable-admission-plugins=ServiceAccount",
   ])
-  const server = `https://127.0.0.1:${secure}`
+  const address = `https://127.0.0.1:${secure}`
   const kubeconfig = JSON.stringify({
     apiVersion: "v1",
     kind: "Config",
-    clusters: [{ name: "c", cluster: { server, "insecure-skip-tls-verify": true } }],
+    clusters: [{ name: "c", cluster: { server: address, "insecure-skip-tls-verify": true } }],
     users: [{ name: "u", user: { token: "planted-admin-token" } }],
     contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
     "current-context": "c",
@@ -105,5 +105,11 @@ export const startApiServer = Effect.fnUntraced(function* (root: string) {
   yield* kubectl("get", "namespace", "kube-system").pipe(
     Effect.retry({ schedule: Schedule.spaced("200 millis"), times: 300 }),
   )
-  return { kubeconfig, kubectl }
+  return {
+    kubeconfig,
+    kubectl,
+    /** Takes connections, and says nothing any more, until `speak`. */
+    fallSilent: Effect.sync(() => server.kill("SIGSTOP")),
+    speak: Effect.sync(() => server.kill("SIGCONT")),
+  }
 })
