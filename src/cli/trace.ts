@@ -7,7 +7,7 @@ import { ANNOTATION_TRACE } from "../schema/Names.ts"
 import { readHistory } from "./history.ts"
 import type { Instance } from "./Instance.ts"
 import { cannot, misused } from "./Kubectl.ts"
-import { answer, instanceArgument, where } from "./root.ts"
+import { answer, instanceArgument, root, where } from "./root.ts"
 import { Colours, type Paint, painter, plain, spanText, table } from "./Words.ts"
 
 export interface Known {
@@ -136,6 +136,7 @@ export const trace = Command.make(
         yield* Console.error(
           "no trace of this instance is known: the operator traces where OTEL_EXPORTER_OTLP_ENDPOINT names a collector",
         )
+        if ((yield* root).output === "text") return
       }
       return yield* answer({ traces: known }, () =>
         table(

@@ -440,6 +440,18 @@ describe("kubeconfig", () => {
 })
 
 describe("trace", () => {
+  it.effect("of an instance that nobody has traced is a hint, no empty table", () =>
+    Effect.gen(function* () {
+      const { annotations: _, ...metadata } = instance.metadata
+      const answers = { [PI]: { ...instance, metadata }, [HISTORY]: { items: [] } }
+      const said = yield* runPi(["trace", "one"], answers)
+      assert.deepStrictEqual([said.exitCode, said.out], [0, ""])
+      assert.include(said.err, "OTEL_EXPORTER_OTLP_ENDPOINT")
+      const json = yield* runPi(["trace", "one", "-o", "json"], answers)
+      assert.deepStrictEqual(JSON.parse(json.out), { traces: [] })
+    }),
+  )
+
   it.effect("lists the newest change and the operations, each trace once", () =>
     Effect.gen(function* () {
       const said = yield* runPi(["trace", "one", "-o", "json"], { [PI]: instance, [HISTORY]: historyMap })
