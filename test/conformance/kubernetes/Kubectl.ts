@@ -17,6 +17,12 @@ const sees = (name: string, raw: Raw, view: (body: unknown) => unknown): Step<Ta
     Effect.map(target.send(raw), ({ body, status }) => target.normalise({ status, seen: view(body) })),
 })
 
+/** What the server does all the same, and warns of. */
+const warned = (name: string, raw: Raw): Step<Target> => ({
+  name,
+  run: (target) => Effect.map(target.send(raw), ({ status, warnings }) => ({ status, warnings })),
+})
+
 const post = (path: string, body: unknown): Raw => ({ method: "POST", path, body })
 const message = (body: unknown) => ({ message: at(body, "message"), reason: at(body, "reason") })
 /** Without the state that it shows, in which there are times and versions. */
@@ -170,6 +176,24 @@ export const kubectl: Scenario<Target> = {
       post(`${instances}?fieldValidation=Ignore`, instance({ versoin: "1" })),
       (body) => at(body, "spec"),
     ),
+    ...["", "?fieldValidation=Warn", "?fieldValidation=Ignore", "?dryRun=All"].flatMap((query) => [
+      warned(`a field that is not there${query}`, {
+        method: "PATCH",
+        path: `${instances}/a${query}`,
+        contentType: "application/merge-patch+json",
+        body: { spec: { versoin: "1", platform: { gatway: {} } } },
+      }),
+      warned(`in a patch as JSON${query}`, {
+        method: "PATCH",
+        path: `${instances}/a${query}`,
+        contentType: "application/json-patch+json",
+        body: [{ op: "add", path: "/spec/versoin", value: "1" }],
+      }),
+      warned(
+        `in a map${query}`,
+        post(`${core}/asks/configmaps${query}`, { metadata: { name: `w${query.length}` }, dta: {} }),
+      ),
+    ]),
     sees(
       "in a patch",
       {

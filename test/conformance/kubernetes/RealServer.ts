@@ -34,10 +34,21 @@ export const realServer = (kubeconfig: string): Effect.Effect<Server> =>
           },
           body: body === undefined ? null : JSON.stringify(body),
         })
-        return { status: answer.statusCode, text: await answer.body.text() }
+        const warnings = [
+          ...[answer.headers.warning ?? []]
+            .flat()
+            .join()
+            .matchAll(/299 - ("(?:[^"\\]|\\.)*")/g),
+        ]
+        return {
+          status: answer.statusCode,
+          text: await answer.body.text(),
+          warnings: warnings.map(([, text = ""]) => String(JSON.parse(text))),
+        }
       })
     return {
-      send: (raw) => Effect.map(text(raw), (answer) => ({ status: answer.status, body: parse(answer.text) })),
+      send: (raw) =>
+        Effect.map(text(raw), ({ status, text, warnings }) => ({ status, body: parse(text), warnings })),
       watch: (raw) =>
         Effect.map(text({ ...raw, path: `${raw.path}&timeoutSeconds=1` }), (answer) =>
           answer.text

@@ -18,6 +18,8 @@ export interface Answer {
   readonly status: number
   /** Parsed; a text that is no JSON as it is. */
   readonly body: unknown
+  /** The texts of its `Warning` headers. */
+  readonly warnings: ReadonlyArray<string>
 }
 
 export interface Server {

@@ -8,8 +8,8 @@ const request = ({ user = "admin", ...raw }: Raw) => ({ user, ...raw })
 export const twinServer = (api: ApiServer): Server => ({
   send: (raw) =>
     Effect.sync(() => {
-      const { status, body } = api.handle(request(raw))
-      return { status, body }
+      const { status, body, warnings = [] } = api.handle(request(raw))
+      return { status, body, warnings }
     }),
   watch: (raw) =>
     Effect.sync(() => {

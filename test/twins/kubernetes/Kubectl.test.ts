@@ -207,7 +207,7 @@ describe("field validation", () => {
       assert.strictEqual(strict.status, 400)
       assert.include(
         at(strict.body, "message"),
-        'strict decoding error: unknown field "spec.platfrom", unknown field "spec.platform.tenants[0].nmae"',
+        'strict decoding error: unknown field "spec.platform.tenants[0].nmae", unknown field "spec.platfrom"',
       )
       const warned = post(api, `${instances}?fieldValidation=Warn&dryRun=All`, wrong)
       assert.strictEqual(warned.status, 201)

@@ -14,7 +14,8 @@ import { goText, STRATEGIC } from "./Strategic.ts"
 export const unknownFields = (resource: Resource, object: Json): ReadonlyArray<string> => {
   if (resource.schema !== undefined) {
     const metadata = unknownToModel(METADATA, objectOf(object.metadata)).map((field) => `metadata.${field}`)
-    return [...metadata, ...unknownToSchema(resource.schema, object)]
+    // What is pruned is told in the order of the alphabet.
+    return [...metadata, ...[...unknownToSchema(resource.schema, object)].sort()]
   }
   const model = modelOf(resource.kind)
   return model === undefined ? [] : unknownToModel(model, object)
