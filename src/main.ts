@@ -123,6 +123,8 @@ const start = Effect.fnUntraced(function* (given: Flags) {
       maxConcurrentTargets: given.maxConcurrentTargets,
       watchNamespaces: given.watchNamespaces,
       allowPrivilegedInstances: given.allowPrivilegedInstances,
+      openInstanceNetwork: given.openInstanceNetwork,
+      podRanges: given.podRanges,
       cleanupNamespace: Option.getOrElse(given.cleanupNamespace, () => operatorNamespace),
       operatorNamespace,
       operatorImage,

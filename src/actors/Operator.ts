@@ -10,6 +10,7 @@ import { PulumiLive } from "../services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../services/StateStore/StateStoreLive.ts"
 import { InstallPermits } from "./instance/install/InstallPermits.ts"
 import { type InstanceSettings, Settings } from "./instance/Settings.ts"
+import { HostNetwork } from "./instance/target/HostNetwork.ts"
 import { Protection } from "./instance/target/Protection.ts"
 import { TargetPermits } from "./instance/target/TargetPermits.ts"
 import { OwnPod } from "./instance/target/writer.ts"
@@ -29,6 +30,7 @@ export const actorsLayer = (identity: OperatorOptions["pulumi"]["identity"]) =>
     HistoryLive.layer,
     InstallPermits.layer.pipe(Layer.provideMerge(Layer.succeed(OwnPod, identity))),
     TargetPermits.layer,
+    HostNetwork.layer,
     ViewsLive.layer.pipe(Layer.provideMerge(Protection.layer)),
   )
 

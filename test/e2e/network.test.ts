@@ -1,5 +1,6 @@
-// Who reaches whom: only the vCluster's own API is closed, and to nobody who needs it; what is made inside an instance
-// (Services, NodePorts, NetworkPolicies) works on the host.
+// Who reaches whom: the vCluster's own API is closed, and to nobody who needs it; an instance's pods do not reach another's, the
+// operator, the host's API server and metadata services; what is made inside an instance (Services, NodePorts, NetworkPolicies)
+// works on the host.
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { hostNamespace } from "../../src/schema/Names.ts"
@@ -8,7 +9,7 @@ import { inside } from "./support/Inside.ts"
 import { deleteInstance, type Key, manifest, untilReady } from "./support/Instance.ts"
 import { apply, createNamespace, exists, getJson, kubectl } from "./support/Kubectl.ts"
 import { leavesNothing } from "./support/Leaks.ts"
-import { instanceState, readRecord } from "./support/Operator.ts"
+import { instanceState, leader, readRecord } from "./support/Operator.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
 import {
   connectsFrom,
@@ -26,6 +27,7 @@ holdOperator("shared")
 leavesNothing("network")
 
 const key: Key = { namespace: "network", name: "one" }
+const other: Key = { namespace: "network", name: "two" }
 const host = hostNamespace(key)
 const nodePort = 30081
 const gateway = `http://10.240.0.1:${nodePort}/`
@@ -37,34 +39,108 @@ const Address = Schema.Struct({
 })
 const serviceAddress = async (): Promise<string> =>
   (await getJson(Address, ["service", "vcluster", "--namespace", host])).spec.clusterIP ?? ""
-const podAddress = async (): Promise<string> =>
-  (await getJson(Address, ["pod", "vcluster-0", "--namespace", host])).status.podIP ?? ""
+const addressOf = async ({ namespace, name }: Place): Promise<string> =>
+  (await getJson(Address, ["pod", name, "--namespace", namespace])).status.podIP ?? ""
+const podAddress = (): Promise<string> => addressOf({ namespace: host, name: "vcluster-0" })
 
 const ofOperator: Place = { namespace: operatorNamespace, name: "network-asks" }
 const third: Place = { namespace: "network-third", name: "asks" }
 const friend = synced(host, "net", "friend")
 const stranger = synced(host, "net", "stranger")
+const neighbour = synced(hostNamespace(other), "net", "neighbour")
+
+/** A pod that listens on its port 8080. */
+const port = 8080
+const serving = (place: Place, ...context: ReadonlyArray<string>): Promise<string> =>
+  plainPod(
+    { ...place, command: ["sh", "-c", `while true; do echo here | nc -l -p ${port}; done`] },
+    ...context,
+  )
 
 beforeAll(async () => {
   for (const name of [key.namespace, third.namespace]) await createNamespace(name)
   await apply(manifest(key, { gateway: { httpNodePort: nodePort } }))
-  await Promise.all([plainPod(ofOperator), plainPod(third)])
+  await apply(manifest(other))
+  await Promise.all([serving(ofOperator), serving(third)])
   await untilReady(key)
+  await untilReady(other)
   await inside(key, async (context) => {
     await kubectl([...context, "create", "namespace", "net"])
     await plainPod({ namespace: "net", name: "friend", labels: { role: "friend" } }, ...context)
     await plainPod({ namespace: "net", name: "stranger" }, ...context)
+  })
+  await inside(other, async (context) => {
+    await kubectl([...context, "create", "namespace", "net"])
+    await serving({ namespace: "net", name: "neighbour" }, ...context)
   })
   await untilTrue("pods made inside are on the host", async () =>
     (await Promise.all([friend, stranger].map(({ name }) => exists("pod", name, "--namespace", host)))).every(
       (found) => found,
     ),
   )
-  for (const pod of [ofOperator, third, friend, stranger]) await untilRunning(pod)
+  await untilTrue("and the other's", () => exists("pod", neighbour.name, "--namespace", neighbour.namespace))
+  for (const pod of [ofOperator, third, friend, stranger, neighbour]) await untilRunning(pod)
 })
 afterAll(async () => {
   await kubectl(["delete", "pod", ofOperator.name, "--namespace", ofOperator.namespace, "--wait=false"])
   await deleteInstance(key)
+  await deleteInstance(other)
+})
+
+describe("the pods of an instance", () => {
+  const metadata = "169.254.169.254"
+
+  it("reach their own, what the host offers outside of instances, and the gateway", async () => {
+    await untilTrue("a pod of another namespace of the host", async () =>
+      connectsFrom(stranger, await addressOf(third), port),
+    )
+    assert.strictEqual(await fetchFrom(stranger, gateway), "wasmcloud\n")
+    // The node offers more than its API server: here the registry.
+    assert.isTrue(await connectsFrom(stranger, "10.240.0.1", 4873))
+  })
+
+  it("do not reach another instance's, by no way, nor the operator's", async () => {
+    const address = await addressOf(neighbour)
+    const operator = await addressOf({ namespace: operatorNamespace, name: (await leader()).pod })
+    await untilTrue("the host gets to the other", () => connectsFrom(third, address, port))
+    assert.isFalse(await connectsFrom(stranger, address, port))
+    assert.isFalse(await connectsFrom(stranger, await addressOf(ofOperator), port))
+    await untilTrue("the host gets to the operator", () => connectsFrom(third, operator, 8080))
+    assert.isFalse(await connectsFrom(stranger, operator, 8080))
+    const control = await addressOf({ namespace: neighbour.namespace, name: "vcluster-0" })
+    assert.isFalse(await connectsFrom(stranger, control, 8443))
+  })
+
+  it("do not reach the host's API server, by its Service or past it, nor a metadata service", async () => {
+    // The node's API server answers at every address of it: here at one where clouds have another service.
+    await onNode("ip", "address", "add", `${metadata}/32`, "dev", "node0")
+    try {
+      await untilTrue("the host gets to the metadata service", () => connectsFrom(third, metadata, 6443))
+      assert.isFalse(await connectsFrom(stranger, metadata, 6443))
+    } finally {
+      await onNode("ip", "address", "delete", `${metadata}/32`, "dev", "node0")
+    }
+    assert.isTrue(await connectsFrom(third, "10.96.0.1", 443))
+    assert.isFalse(await connectsFrom(stranger, "10.96.0.1", 443))
+    assert.isFalse(await connectsFrom(stranger, "10.240.0.1", 6443))
+  })
+
+  it("are kept from another instance's also where that one's NetworkPolicies would let them out", async () => {
+    const open = {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "NetworkPolicy",
+      metadata: { name: "everywhere", namespace: "net" },
+      spec: { podSelector: {}, policyTypes: ["Egress"], egress: [{}] },
+    }
+    await inside(key, async (context) => {
+      await kubectl([...context, "apply", "-f", "-"], { input: JSON.stringify(open) })
+      // By it the instance's administrator has opened its way out; the neighbour's way in is not theirs to open.
+      await untilTrue("the way out is open", () => connectsFrom(stranger, "10.240.0.1", 6443))
+      assert.isFalse(await connectsFrom(stranger, await addressOf(neighbour), port))
+      await kubectl([...context, "delete", "networkpolicy", "everywhere", "--namespace", "net"])
+      await untilTrue("it is closed", async () => !(await connectsFrom(stranger, "10.240.0.1", 6443)))
+    })
+  })
 })
 
 describe("the network of an instance", () => {

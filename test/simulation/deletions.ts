@@ -63,7 +63,7 @@ export const ready = (world: Pick<World, "isReady">) =>
 export const gone = (world: Pick<World, "instance">, within: Parameters<typeof until>[1] = "10 minutes") =>
   until(() => world.instance() === undefined, within, "the instance is gone")
 
-/** The admission policy and its binding stay until somebody removes them. */
+/** The admission policies and their bindings stay until somebody removes them. */
 const isPolicy = (name: string) => name.startsWith("host ValidatingAdmissionPolicy")
 
 export const assertCanariesLive = (world: World): void => {

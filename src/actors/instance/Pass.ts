@@ -14,6 +14,7 @@ import type { InstallPermits } from "./install/InstallPermits.ts"
 import type { Memory } from "./Memory.ts"
 import type { Operation, OperationError, OperationResult } from "./Operation.ts"
 import type { Settings } from "./Settings.ts"
+import type { HostNetwork } from "./target/HostNetwork.ts"
 import type { Prober } from "./target/Prober.ts"
 import type { Protection } from "./target/Protection.ts"
 import type { TargetPermits } from "./target/TargetPermits.ts"
@@ -34,6 +35,7 @@ export type InstanceServices =
   | Settings
   | Views
   | Protection
+  | HostNetwork
   | InstallPermits
   | TargetPermits
   | OwnPod

@@ -15,6 +15,10 @@ export interface InstanceSettings {
   readonly watchNamespaces: ReadonlyArray<string>
   /** No policy keeps instances' pods from being privileged. */
   readonly allowPrivilegedInstances: boolean
+  /** No network policy keeps instances' workloads from each other, the operator, the API server and metadata services. */
+  readonly openInstanceNetwork: boolean
+  /** Ranges of the cluster's pods in CIDR notation; empty: as the nodes say. */
+  readonly podRanges: ReadonlyArray<string>
   /** Where cleanup Jobs run. */
   readonly cleanupNamespace: string
   /** The namespace that instances' network policies admit to the vCluster API. */

@@ -9,6 +9,8 @@ export interface InstanceView {
   readonly hostNamespace: Option.Option<KubeObject>
   /** Those the operator made. */
   readonly networkPolicies: ReadonlyArray<KubeObject>
+  /** Those made inside, as vCluster has synced them. */
+  readonly innerNetworkPolicies: ReadonlyArray<KubeObject>
   /** The vCluster release's record Secrets. */
   readonly releaseSecrets: ReadonlyArray<KubeObject>
   readonly statefulSet: Option.Option<KubeObject>

@@ -13,6 +13,7 @@ import type { KubeObject, ResourceKind } from "../../services/Kubernetes/Kuberne
 import { makeStore, type StoreChange } from "../../services/Kubernetes/Store.ts"
 import { type FollowedStore, makeFollowedStore } from "./FollowedStore.ts"
 import { SOURCE_SECRET } from "./target/Kubeconfig.ts"
+import { SYNCED_LABEL } from "./target/NetworkPolicies.ts"
 import { CONTROL_PLANE_SELECTOR, RELEASE_SELECTOR } from "./target/observeTarget.ts"
 import { MANAGED_BY_SELECTOR } from "./target/ownership.ts"
 import { Protection } from "./target/Protection.ts"
@@ -25,6 +26,7 @@ const makeStores = Effect.gen(function* () {
     instances: makeFollowedStore(Kinds.PlatformInstance),
     namespaces: makeFollowedStore(Kinds.Namespace, { labelSelector: `${LABEL_HOST_NAMESPACE}=true` }),
     networkPolicies: makeFollowedStore(Kinds.NetworkPolicy, { labelSelector: MANAGED_BY_SELECTOR }),
+    innerNetworkPolicies: makeFollowedStore(Kinds.NetworkPolicy, { labelSelector: SYNCED_LABEL }),
     releaseSecrets: makeFollowedStore(Kinds.Secret, { labelSelector: RELEASE_SELECTOR, metadataOnly }),
     sourceSecrets: makeFollowedStore(Kinds.Secret, { labelSelector: "app=vcluster", metadataOnly }),
     kubeconfigSecrets: makeFollowedStore(Kinds.Secret, { labelSelector: MANAGED_BY_SELECTOR, metadataOnly }),
@@ -118,6 +120,7 @@ const wakeups = (stores: Stores): Stream.Stream<Wakeup> => {
   > = [
     [stores.namespaces, "namespace", owners.ofNamespace],
     [stores.networkPolicies, "network policy", owners.inNamespace],
+    [stores.innerNetworkPolicies, "network policy", owners.inNamespace],
     [stores.releaseSecrets, "release", owners.inNamespace],
     [stores.sourceSecrets, "kubeconfig", owners.inNamespace],
     [stores.kubeconfigSecrets, "published kubeconfig", owners.ofSecret],
@@ -221,6 +224,7 @@ export const ViewsLive = {
           return Effect.all({
             hostNamespace: stores.namespaces.get({ name: namespace }),
             networkPolicies: stores.networkPolicies.byNamespace(namespace),
+            innerNetworkPolicies: stores.innerNetworkPolicies.byNamespace(namespace),
             releaseSecrets: stores.releaseSecrets.byNamespace(namespace),
             statefulSet: stores.statefulSets.get({ namespace, name: "vcluster" }),
             services: stores.services.byNamespace(namespace),

@@ -9,6 +9,7 @@ import type { Memory } from "./Memory.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
 import { Settings } from "./Settings.ts"
 import { explainControlPlane } from "./target/hostEvents.ts"
+import { workloadPolicies } from "./target/isolate.ts"
 import { ownerOf, readKubeconfig, versionOf } from "./target/Kubeconfig.ts"
 import { observeTarget } from "./target/observeTarget.ts"
 import { Protection, type ProtectionState } from "./target/Protection.ts"
@@ -62,6 +63,7 @@ const followKubeconfig = Effect.fnUntraced(function* (pass: Pass, view: Instance
 const isFirstLook = (memory: Memory, step: TargetStep): boolean =>
   step._tag === "ApplyProtection" ||
   step._tag === "MarkNamespace" ||
+  step._tag === "IsolateWorkloads" ||
   (step._tag === "PublishKubeconfig" && Option.isNone(memory.published))
 
 export const look = Effect.fnUntraced(function* (
@@ -92,6 +94,7 @@ export const look = Effect.fnUntraced(function* (
       protectionKnown: Option.isSome(protection),
       chartVersion: helm.chartVersion,
       operatorNamespace: settings.operatorNamespace,
+      workloadPolicies: yield* workloadPolicies(hostNamespace(instanceKey(instance)), view),
       storageRoot: storageRootOf(instance, memory.record, settings.storageRootBase),
       now,
       repairIntervalMillis: Duration.toMillis(settings.repairInterval),

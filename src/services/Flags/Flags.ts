@@ -107,6 +107,18 @@ export const flags = {
     ),
     Flag.withDefault(false),
   ),
+  openInstanceNetwork: Flag.Boolean("open-instance-network").pipe(
+    Flag.withDescription(
+      "Let pods of instances reach those of other instances, the operator, the cluster's API server and clouds' metadata services",
+    ),
+    Flag.withDefault(false),
+  ),
+  podRanges: taking(
+    "CIDRS",
+    Forms.ranges,
+    "pod-ranges",
+    "Address ranges of the cluster's pods, separated by commas; as the nodes say when not set",
+  ).pipe(Flag.withDefault([])),
   cleanupNamespace: namespace(
     "cleanup-namespace",
     "Namespace of the storage cleanup Jobs; the operator's own when not set",

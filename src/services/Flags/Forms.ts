@@ -1,5 +1,6 @@
 // The forms that flags' values have. Each takes the text of the command line and gives the value, or what was expected
 // instead: a form of words with an example, so that the message is the way out.
+import { isIP } from "node:net"
 import { Duration, Option, Result } from "effect"
 import { parseGoDuration } from "../../schema/GoDuration.ts"
 import { normalisePath } from "../../schema/StorageRoot.ts"
@@ -75,6 +76,22 @@ export const namespaces: Form<ReadonlyArray<string>> = (text) => {
   return names.every((name) => Result.isSuccess(namespace(name)))
     ? Result.succeed(names)
     : Result.fail("names of namespaces, separated by commas, such as team-a,team-b")
+}
+
+/** A range of IPv4 or IPv6 addresses in CIDR notation. */
+const isRange = (text: string): boolean => {
+  const [, address = "", length = ""] = /^([0-9A-Fa-f.:]+)\/([0-9]{1,3})$/u.exec(text) ?? []
+  return isIP(address) !== 0 && Number(length) <= (isIP(address) === 6 ? 128 : 32)
+}
+
+/** Empty for none. */
+export const ranges: Form<ReadonlyArray<string>> = (text) => {
+  const given = text === "" ? [] : text.split(",")
+  return given.every(isRange)
+    ? Result.succeed(given)
+    : Result.fail(
+        "ranges of addresses in CIDR notation, separated by commas, such as 10.244.0.0/16,fd00:10:244::/56",
+      )
 }
 
 const digest = "sha256:[0-9a-f]{64}"

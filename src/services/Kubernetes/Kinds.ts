@@ -21,6 +21,7 @@ const RBAC = "rbac.authorization.k8s.io"
 const ADMISSION = "admissionregistration.k8s.io"
 
 export const Namespace = clusterScoped("", "v1", "namespaces", "Namespace")
+export const Node = clusterScoped("", "v1", "nodes", "Node")
 export const Secret = namespaced("", "v1", "secrets", "Secret")
 export const ConfigMap = namespaced("", "v1", "configmaps", "ConfigMap")
 export const Service = namespaced("", "v1", "services", "Service")

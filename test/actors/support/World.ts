@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { awaitCaches, runInstances } from "../../../src/actors/instance/Instances.ts"
 import { InstallPermits } from "../../../src/actors/instance/install/InstallPermits.ts"
 import { type InstanceSettings, Settings } from "../../../src/actors/instance/Settings.ts"
+import { HostNetwork } from "../../../src/actors/instance/target/HostNetwork.ts"
 import { Protection } from "../../../src/actors/instance/target/Protection.ts"
 import { TargetPermits } from "../../../src/actors/instance/target/TargetPermits.ts"
 import { OwnPod } from "../../../src/actors/instance/target/writer.ts"
@@ -27,6 +28,8 @@ export const hostImage = "ghcr.io/di-framework/wash@sha256:0"
 export const settings: InstanceSettings = {
   storageRootBase: "/base",
   allowPrivilegedInstances: false,
+  openInstanceNetwork: false,
+  podRanges: [],
   installTimeout: Duration.minutes(30),
   repairInterval: Duration.minutes(30),
   targetPoll: Duration.seconds(10),
@@ -111,6 +114,11 @@ export const makeWorld = Effect.fnUntraced(function* (choices: Partial<InstanceS
   ).pipe((services) => Layer.provideMerge(HistoryLive.layer, services))
   const layer = ViewsLive.layer.pipe(
     Layer.provideMerge(Layer.mergeAll(Protection.layer, InstallPermits.layer, TargetPermits.layer)),
+    Layer.provideMerge(
+      Layer.succeed(HostNetwork, {
+        facts: Effect.succeed({ podRanges: ["10.244.0.0/16"], apiServers: [], apiServices: [] }),
+      }),
+    ),
     Layer.provideMerge(services),
   )
 

@@ -17,6 +17,7 @@ export const healthy: TargetObservation = {
   storageRootMarked: true,
   protectionApplied: true,
   networkPoliciesApplied: true,
+  workloadsIsolated: true,
   release: Option.some(deployed),
   writerGone: true,
   everServed: true,

@@ -42,6 +42,7 @@ describe("the chart", () => {
       "ClusterRoleBinding/platform-operator",
       "CustomResourceDefinition/platforminstances.platform.di-framework.dev",
       "Deployment/platform-operator",
+      "NetworkPolicy/platform-operator",
       "NetworkPolicy/platform-operator-cleanup",
       "PersistentVolumeClaim/platform-operator-state",
       "Role/platform-operator",
@@ -54,7 +55,11 @@ describe("the chart", () => {
   })
 
   it("leaves the cleanup pods no network, in the namespace they run in", () => {
-    const policy = find(rendered({ cleanupNamespace: "cleaning" }), "NetworkPolicy")
+    const policy = find(
+      rendered({ cleanupNamespace: "cleaning" }),
+      "NetworkPolicy",
+      "platform-operator-cleanup",
+    )
     expect(policy.metadata.namespace).toBe("cleaning")
     const { metadata } = cleanupJob({
       image: "operator",

@@ -84,11 +84,21 @@ describe("metrics", () => {
   })
 })
 
+const noInstances = [
+  {
+    namespaceSelector: {
+      matchExpressions: [{ key: "platform.di-framework.dev/host-namespace", operator: "DoesNotExist" }],
+    },
+  },
+]
+
 describe("a NetworkPolicy of the operator's own", () => {
   it("closes the pod but for its metrics, its probes and what it asks", () => {
     const names = (objects: ReadonlyArray<Rendered>) =>
       objects.filter(({ kind }) => kind === "NetworkPolicy").map(({ metadata }) => metadata.name)
-    expect(names(rendered())).toEqual(["platform-operator-cleanup"])
+    expect(names(rendered({ networkPolicy: { admitInstances: true } }))).toEqual([
+      "platform-operator-cleanup",
+    ])
     const objects = rendered({ networkPolicy: { enabled: true } })
     expect(pick(find(objects, "NetworkPolicy", "platform-operator"), "spec")).toEqual({
       podSelector: { matchLabels: pick(find(objects, "Deployment"), "spec", "selector", "matchLabels") },
@@ -99,10 +109,20 @@ describe("a NetworkPolicy of the operator's own", () => {
             { port: "metrics", protocol: "TCP" },
             { port: "health", protocol: "TCP" },
           ],
+          from: noInstances,
         },
       ],
       egress: [{}],
     })
+  })
+
+  it("keeps the pods of instances away, unless they are to be let in", () => {
+    const specOf = (networkPolicy: object) =>
+      pick(find(rendered({ networkPolicy }), "NetworkPolicy", "platform-operator"), "spec")
+    expect(specOf({})).toMatchObject({ policyTypes: ["Ingress"], ingress: [{ from: noInstances }] })
+    expect(specOf({})).not.toHaveProperty("egress")
+    const open = specOf({ enabled: true, admitInstances: true })
+    expect(JSON.stringify(open)).not.toContain("namespaceSelector")
   })
 })
 

@@ -2,7 +2,17 @@
 import { kubectl } from "./Kubectl.ts"
 
 export const plainPod = (
-  { namespace, name, labels = {} }: { namespace: string; name: string; labels?: Record<string, string> },
+  {
+    namespace,
+    name,
+    labels = {},
+    command = ["sleep", "36000"],
+  }: {
+    readonly namespace: string
+    readonly name: string
+    readonly labels?: Record<string, string>
+    readonly command?: ReadonlyArray<string>
+  },
   ...context: ReadonlyArray<string>
 ): Promise<string> =>
   kubectl([...context, "apply", "-f", "-"], {
@@ -13,7 +23,7 @@ export const plainPod = (
       spec: {
         terminationGracePeriodSeconds: 0,
         automountServiceAccountToken: false,
-        containers: [{ name: "sh", image: "docker.io/library/busybox:1.36", command: ["sleep", "36000"] }],
+        containers: [{ name: "sh", image: "docker.io/library/busybox:1.36", command }],
       },
     }),
   })

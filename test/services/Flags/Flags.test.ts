@@ -39,6 +39,8 @@ describe("the command line", () => {
         passphraseFile: "/etc/platform-operator/passphrase/passphrase",
         storageRootBase: "/var/lib/kubesolo/instances",
         allowPrivilegedInstances: false,
+        openInstanceNetwork: false,
+        podRanges: [],
         installTimeout: Duration.minutes(30),
         repairInterval: Duration.minutes(30),
         targetPoll: Duration.seconds(10),

@@ -69,6 +69,8 @@ const tenantHostImage =
 const defaults: InstanceSettings = {
   storageRootBase: "/var/lib/platform-instances",
   allowPrivilegedInstances: false,
+  openInstanceNetwork: false,
+  podRanges: [],
   installTimeout: Duration.minutes(30),
   repairInterval: Duration.minutes(30),
   targetPoll: Duration.seconds(10),

@@ -28,6 +28,8 @@ export type TargetStep =
   | { readonly _tag: "MarkNamespace" }
   | { readonly _tag: "ApplyProtection" }
   | { readonly _tag: "ApplyNetworkPolicies" }
+  /** The policies for what runs inside: nothing that the target's readiness hangs on. */
+  | { readonly _tag: "IsolateWorkloads" }
   | { readonly _tag: "InstallRelease" }
   /** Makes sure that nobody is at work on a release that is pending. */
   | { readonly _tag: "CheckWriter"; readonly revision: number; readonly status: ReleaseStatus }
@@ -50,6 +52,7 @@ export type InlineStep = Extract<
       | "CheckWriter"
       | "ApplyProtection"
       | "ApplyNetworkPolicies"
+      | "IsolateWorkloads"
       | "PublishKubeconfig"
       | "BeginResync"
       | "RestartControlPlane"
@@ -124,6 +127,7 @@ export interface TargetObservation {
   readonly storageRootMarked: boolean
   readonly protectionApplied: boolean
   readonly networkPoliciesApplied: boolean
+  readonly workloadsIsolated: boolean
   readonly release: Option.Option<ReleaseState>
   /** The writer of a pending release is known to be gone. */
   readonly writerGone: boolean
@@ -364,6 +368,9 @@ export const judgeTarget = (seen: TargetObservation): TargetVerdict => {
   }
   if (!seen.networkPoliciesApplied) {
     return act({ _tag: "ApplyNetworkPolicies" }, "Creating", "applying the host namespace's network policies")
+  }
+  if (!seen.workloadsIsolated) {
+    return act({ _tag: "IsolateWorkloads" }, "Creating", "applying the network policies of workloads")
   }
   return releaseVerdict(seen) ?? duringResync(seen, resyncVerdict(seen) ?? gateVerdict(seen))
 }

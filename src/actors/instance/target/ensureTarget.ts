@@ -15,7 +15,9 @@ import { Settings } from "../Settings.ts"
 import { Views } from "../Views.ts"
 import { applyWhole } from "./applyWhole.ts"
 import { foreignNamespace, hostNamespaceManifest, namespaceState } from "./HostNamespace.ts"
+import type { HostNetwork } from "./HostNetwork.ts"
 import { counted, countRepaired } from "./helmMetrics.ts"
+import { isolateWorkloads } from "./isolate.ts"
 import { isOwnedBy, publishedManifest, readKubeconfig } from "./Kubeconfig.ts"
 import { networkPolicyManifests } from "./NetworkPolicies.ts"
 import { releaseRef } from "./observeTarget.ts"
@@ -160,7 +162,7 @@ export const runInline = Effect.fnUntraced(function* (
 ): Effect.fn.Return<
   StepResult,
   OperationError,
-  Kubernetes | Views | Settings | Protection | StateStore | OwnPod
+  Kubernetes | Views | Settings | Protection | HostNetwork | StateStore | OwnPod
 > {
   const key = instanceKey(instance)
   switch (step._tag) {
@@ -179,6 +181,9 @@ export const runInline = Effect.fnUntraced(function* (
     }
     case "ApplyNetworkPolicies":
       yield* applyNetworkPolicies(instance)
+      return nothing
+    case "IsolateWorkloads":
+      yield* Effect.mapError(isolateWorkloads(instance), failing("apply network policy"))
       return nothing
     case "PublishKubeconfig":
       return { ...nothing, published: yield* publishKubeconfig(instance) }

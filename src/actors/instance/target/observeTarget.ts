@@ -5,13 +5,13 @@ import { ANNOTATION_STORAGE_ROOT, hostNamespace } from "../../../schema/Names.ts
 import { epochMillis, parseTime } from "../../../schema/Time.ts"
 import type { ReleaseRef } from "../../../services/Helm/Helm.ts"
 import { releaseState } from "../../../services/Helm/ReleaseRecord.ts"
-import type { KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
+import type { KubeManifest, KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
 import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
 import type { InstanceView } from "../Views.ts"
 import type { ControlPlane } from "./ControlPlane.ts"
 import { namespaceState } from "./HostNamespace.ts"
 import { isOwnedBy, ownerOf, publishedSource, versionOf } from "./Kubeconfig.ts"
-import { networkPoliciesApplied, networkPolicyManifests } from "./NetworkPolicies.ts"
+import { networkPoliciesApplied, networkPolicyManifests, superfluous } from "./NetworkPolicies.ts"
 import type { LostObject, ProbeState, ResyncState, TargetObservation } from "./TargetState.ts"
 
 export const RELEASE_NAME = "vcluster"
@@ -58,6 +58,7 @@ export interface TargetKnowledge {
   readonly chartVersion: string
   readonly operatorNamespace: string
   readonly storageRoot: string
+  readonly workloadPolicies: ReadonlyArray<KubeManifest>
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly repairIntervalMillis: number
@@ -121,6 +122,9 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
       view.networkPolicies,
       networkPolicyManifests(namespace, knowledge.operatorNamespace),
     ),
+    workloadsIsolated:
+      networkPoliciesApplied(view.networkPolicies, knowledge.workloadPolicies) &&
+      superfluous(view.networkPolicies, knowledge.workloadPolicies).length === 0,
     release: releaseState(view.releaseSecrets),
     everServed:
       Option.exists(knowledge.record, (record) => record.serviceUID !== undefined) ||

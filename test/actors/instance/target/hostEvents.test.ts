@@ -14,6 +14,7 @@ const object = (kind: string, name: string, more: Readonly<Record<string, unknow
 const view: InstanceView = {
   hostNamespace: Option.none(),
   networkPolicies: [],
+  innerNetworkPolicies: [],
   releaseSecrets: [],
   statefulSet: Option.some(object("StatefulSet", "vcluster", { spec: { replicas: 1 } })),
   services: [],

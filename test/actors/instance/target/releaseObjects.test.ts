@@ -36,6 +36,7 @@ const stored = (manifest: KubeManifest, change: Readonly<Record<string, unknown>
 const view = (...releaseObjects: ReadonlyArray<KubeObject>): InstanceView => ({
   hostNamespace: Option.none(),
   networkPolicies: [],
+  innerNetworkPolicies: [],
   releaseSecrets: [
     stored({
       apiVersion: "v1",
