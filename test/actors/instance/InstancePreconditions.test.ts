@@ -1,7 +1,7 @@
 // Somebody else writes in the moment between the operator's look and its write: what he wrote stays, and an object that
 // has taken the name of the one that was looked at is not touched.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Duration, Effect } from "effect"
 import { FINALIZER, hostNamespace } from "../../../src/schema/Names.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import type { ResourceKind } from "../../../src/services/Kubernetes/Kubernetes.ts"
@@ -95,6 +95,33 @@ describe("the deletion", () => {
         [],
       )
       assert.strictEqual(phase(world), "Ready")
+    }),
+  )
+
+  it.effect("touches nothing of a successor that the cache does not show yet", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      const namespace = world.cluster.find(Kinds.Namespace, { name: world.host })?.metadata.uid
+      let successor: string | undefined
+      world.cluster.meanwhile.push({
+        request: "GET platforminstances/team-a/one",
+        act: () => {
+          world.cluster.lag.set(Kinds.PlatformInstance, Duration.seconds(20))
+          successor = succeed(world, [hold]).metadata.uid
+        },
+      })
+      world.remove()
+      yield* pass(15)
+      assert.isEmpty(world.cluster.meanwhile)
+      assert.deepStrictEqual(
+        [...world.store.records.values()].map(({ deleting }) => deleting),
+        [undefined],
+      )
+      yield* pass(120)
+      assert.strictEqual(world.cluster.instance(key)?.metadata.uid, successor)
+      assert.strictEqual(phase(world), "Ready")
+      assert.deepStrictEqual(world.helm.commands, ["install"])
+      assert.strictEqual(world.cluster.find(Kinds.Namespace, { name: world.host })?.metadata.uid, namespace)
     }),
   )
 
