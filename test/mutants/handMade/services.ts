@@ -61,7 +61,7 @@ export const services: ReadonlyArray<HandMade> = [
     file: "src/services/LeaderElection/LeaderElection.ts",
     find: "return { ...seenIn(written), provenAt } satisfies Held",
     put: "return { ...seenIn(written), provenAt: provenAt - provenAt + (yield* Clock.monotonicTimeNanos) } satisfies Held",
-    tests: [`${tests}/LeaderElection/LeaderElection.test.ts`, "test/simulation/handover.test.ts"],
+    tests: [`${tests}/LeaderElection/LeaderElection.test.ts`],
   },
   {
     name: "the lease is given back while the work is still ending",
@@ -82,7 +82,7 @@ export const services: ReadonlyArray<HandMade> = [
     file: "src/services/LeaderElection/Identity.ts",
     find: "Effect.map(Option.exists((pod) => pod.metadata.uid === podUID && hasEnded(pod))),",
     put: "Effect.map((found) => !Option.exists(found, (pod) => pod.metadata.uid === podUID && !hasEnded(pod))),",
-    tests: [`${tests}/LeaderElection/LeaderElection.test.ts`, "test/simulation/handover.test.ts"],
+    tests: [`${tests}/LeaderElection/Identity.test.ts`],
   },
   {
     name: "a lease is free although it has not stood still for its whole time",

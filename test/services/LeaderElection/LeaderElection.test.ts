@@ -191,6 +191,25 @@ describe("leader election", () => {
       { seed: 1 },
     ))
 
+  it("counts its deadline from when the last renewal was begun, not from when it was answered", () =>
+    simulate(
+      Effect.gen(function* () {
+        const { api, start } = yield* makeElection
+        const written = yield* Deferred.make<void>()
+        api.subscribe(({ kind }) => {
+          if (kind.plural === Lease.plural) Deferred.doneUnsafe(written, Effect.void)
+        })
+        const a = yield* start("a", { answersAfter: "2 seconds" })
+        yield* Deferred.await(written)
+        api.faults.down()
+        yield* Effect.sleep("79 seconds")
+        assert.isTrue(a.working)
+        yield* Effect.sleep("2 seconds")
+        assert.isFalse(a.working)
+      }),
+      { seed: 1 },
+    ))
+
   for (const [fast, slow] of [
     [1, 1],
     [1.2, 1],
