@@ -22,7 +22,7 @@ import releaseJson from "../release.json" with { type: "json" }
 import { awaitCaches, runInstances } from "./actors/instance/Instances.ts"
 import { operatorLayer } from "./actors/Operator.ts"
 import { refuseBesideAnother } from "./actors/SoleOperator.ts"
-import { pinnedTenantHostImage, Release } from "./schema/Release.ts"
+import { pinnedTenantHostImage, pinnedVclusterImage, Release } from "./schema/Release.ts"
 import { DiskLive } from "./services/Disk/DiskLive.ts"
 import { checkFlags, type Flags, flags, parseAddress } from "./services/Flags/Flags.ts"
 import * as Help from "./services/Flags/Help.ts"
@@ -132,7 +132,10 @@ const start = Effect.fnUntraced(function* (given: Flags) {
         pinnedTenantHostImage(release),
       ),
       images: {
-        vcluster: given.vclusterImage,
+        // Another chart has an image of its own.
+        vcluster: Option.orElse(given.vclusterImage, () =>
+          Option.isSome(given.vclusterChart) ? Option.none() : pinnedVclusterImage(release),
+        ),
         kubernetes: given.vclusterKubernetesImage,
         registry: given.imageRegistry,
       },
