@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 report = $(if $(TEST_REPORTS),--reporter=default --reporter=json --outputFile.json=$(TEST_REPORTS)/$(1).json)
 
-.PHONY: help install prepare check test real fuzz bench bench-world bench-traces mutants e2e e2e-full cluster cluster-down run kubectl-pi image plugin chart release format recordings generate clean
+.PHONY: help install prepare check test real fuzz bench bench-world bench-traces simulate mutants e2e e2e-full cluster cluster-down run kubectl-pi image plugin chart release format recordings generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{ printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +41,9 @@ bench-world: install ## what the simulated world costs: its scenarios, and a mon
 
 bench-traces: install ## what traces cost the simulated world: its throughput with them beside that without
 	@node test/bench/traces.ts
+
+simulate: install ## the whole simulation twice with each seed, 1 to 5 or SEED, PLANS=2000 plans a run, FULL=1 for all; long
+	@SEED='$(SEED)' PLANS='$(or $(PLANS),2000)' FULL='$(FULL)' ONLY='$(ONLY)' node test/simulation/run.ts
 
 mutants: install ## faults put into the sources, for the tests to catch: those made by hand, and SAMPLE=100 of SEED=1 of the generated
 	@SAMPLE='$(SAMPLE)' SEED='$(SEED)' ONLY='$(ONLY)' JOBS='$(JOBS)' node test/mutants/run.ts

@@ -13,6 +13,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", "test/**/*.real.test.ts", "**/node_modules/**"],
+          globalSetup: ["test/support/figures.ts"],
           // Against what never ends; a busy machine makes nothing fail.
           testTimeout: 120_000,
         },

@@ -4,6 +4,7 @@ import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { FINALIZER } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
+import { note } from "../support/figures.ts"
 import { simulate, until } from "../twins/simulation/Simulation.ts"
 import { key } from "../twins/world/World.ts"
 import {
@@ -30,7 +31,10 @@ const state = (run: () => void) => {
   run()
   passed += 1
 }
-afterAll(() => console.info(`bad states: ${passed} of ${states}`))
+afterAll(() => {
+  console.info(`bad states: ${passed} of ${states}`)
+  note({ suite: "bad states", plans: passed, states: { done: passed, of: states } })
+})
 
 const oneTenant = { platform: { tenants: [{ name: "acme" }], users: [] } }
 const exits = ["a good spec leads to Ready", "a deletion leads to nothing"] as const

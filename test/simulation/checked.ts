@@ -1,11 +1,11 @@
 // A simulated world that is looked at all the time (twins/world/Invariants.ts), with what a run is judged by in the end: the
 // instance is really Ready, or gone with nothing left, and nothing is written any more.
 import { assert } from "@effect/vitest"
-import { Duration, Effect, Predicate } from "effect"
+import { Duration, Effect } from "effect"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { until } from "../twins/simulation/Simulation.ts"
 import { paths } from "../twins/world/Image.ts"
-import { type Invariants, keepInvariants } from "../twins/world/Invariants.ts"
+import { editByHand, type Invariants, keepInvariants } from "../twins/world/Invariants.ts"
 import type { Operator, StartOptions } from "../twins/world/Operators.ts"
 import { key, makeWorld, type World, type WorldOptions } from "../twins/world/World.ts"
 
@@ -33,9 +33,12 @@ export const makeChecked = Effect.fnUntraced(function* (options: WorldOptions = 
     return Effect.tap(
       world.startOperator({
         ...given,
-        onCall: (call) => {
-          invariants.onCall(call.what, operator?.container()?.processes ?? [])
-          given.onCall?.(call)
+        onCall: (call, identity) => {
+          invariants.onCall(call, {
+            processes: operator?.container()?.processes ?? [],
+            ...(given.leaderElect === true ? { candidate: identity } : {}),
+          })
+          given.onCall?.(call, identity)
         },
       }),
       (started) =>
@@ -44,12 +47,7 @@ export const makeChecked = Effect.fnUntraced(function* (options: WorldOptions = 
         }),
     )
   }
-  // A finalizer that a person takes away is no fault of the operator's.
-  const edit: World["edit"] = (patch, of) => {
-    const { metadata } = patch
-    const takesFinalizers = Predicate.isObject(metadata) && "finalizers" in metadata
-    return takesFinalizers ? invariants.byHand(() => world.edit(patch, of)) : world.edit(patch, of)
-  }
+  const edit = editByHand(world, invariants)
   return { ...world, edit, invariants, before, operate } satisfies CheckedWorld
 })
 

@@ -1,10 +1,11 @@
-// The operator killed before or after any of its calls, in whatever it is doing: the world comes to the same end as
-// without. Without `FULL` a part of the points, spread over all of them; with `FULL=1` every one, each with every way to
+// The operator killed before or after any of its calls, in whatever it is doing, and once more in its recovery: the world
+// comes to the same end as without. Without `FULL` a part of the points, spread over all of them; with `FULL=1` every one, each with every way to
 // die, a test a way: `FULL=1 npx vitest run --project unit test/simulation/crashPoints.test.ts -t 'an upgrade.*power'`.
 import { describe, it } from "@effect/vitest"
-import type { Workload } from "../twins/crash/Crash.ts"
+import { scaled } from "../support/figures.ts"
+import type { Played, Reached, Workload } from "../twins/crash/Crash.ts"
 import { deaths } from "../twins/crash/Point.ts"
-import { assertSameEnd, dying, engineMoments, full, sampled, spread } from "./crashes.ts"
+import { assertSameEnd, dying, engineMoments, full, pairs, pointCount, sampled, spread } from "./crashes.ts"
 import { workloads } from "./workloads.ts"
 
 const timeout = 24 * 3_600_000
@@ -21,17 +22,30 @@ const samples: ReadonlyArray<readonly [Workload, number, number]> = [
   [workloads.two, 5, 1],
 ]
 
+/** From the aftermath of the end there is nothing to recover. */
+const inTime = (moments: ReadonlyArray<Reached>) => moments.filter(({ aftermath }) => !aftermath)
+
 describe.each(samples.map(([workload, sample, count]) => ({ ...workload, workload, sample, count })))(
-  "$name",
+  "F02 $name",
   ({ workload, sample, count }) => {
     if (full)
-      it.each(deaths)("comes to the same end wherever it dies: %s", { timeout }, (death) =>
-        assertSameEnd(workload, ({ moments }) => dying(moments, [death])),
-      )
+      it.each(deaths)("comes to the same end wherever it dies: %s", { timeout }, (death) => {
+        const all = ({ moments }: Played) => dying(moments, [death])
+        assertSameEnd(workload, all, { of: (undisturbed) => all(undisturbed).length })
+      })
     else
       it("comes to the same end wherever the operator dies", { timeout }, () =>
-        assertSameEnd(workload, ({ moments }) => sampled(moments, sample), { seeds: count }),
+        assertSameEnd(workload, ({ moments }) => sampled(moments, scaled(sample)), {
+          seeds: count,
+          of: pointCount,
+        }),
       )
+
+    it("comes to the same end when it dies again in its recovery", { timeout }, () =>
+      assertSameEnd(workload, ({ moments }, seed) =>
+        pairs(workload, seed, sampled(inTime(moments), scaled(1)), full ? 16 : 1),
+      ),
+    )
   },
 )
 

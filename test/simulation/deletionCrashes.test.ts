@@ -1,6 +1,7 @@
 // The operator killed in a removal that does not go straight on: it comes to the same end as without. With `FULL=1` at
 // every moment, with every way to die.
 import { describe, it } from "@effect/vitest"
+import { scaled } from "../support/figures.ts"
 import type { Played, Reached } from "../twins/crash/Crash.ts"
 import { deaths } from "../twins/crash/Point.ts"
 import { assertSameEnd, dying, full, sampled } from "./crashes.ts"
@@ -40,7 +41,7 @@ describe.each([failing, switched, successor].map((workload) => ({ name: workload
       )
     else
       it("comes to the same end wherever the operator dies", { timeout }, () =>
-        assertSameEnd(workload, (played) => sampled(removalMoments(played), 5)),
+        assertSameEnd(workload, (played) => sampled(removalMoments(played), scaled(5))),
       )
   },
 )

@@ -2,6 +2,7 @@
 // install, and many in storms. After the last fault all is well within an hour, and then nothing is written for a day.
 // `FULL=1` plays all of them: a part of them, spread by the seed, is played without.
 import { afterAll, assert, describe, it } from "@effect/vitest"
+import { note, scaled } from "../support/figures.ts"
 import { replayCommand, seeds } from "../twins/simulation/seeds.ts"
 import { isWell, well } from "./checked.ts"
 import { full, spread } from "./crashes.ts"
@@ -36,8 +37,18 @@ const errands: ReadonlyArray<Errand> = [
   },
 ]
 
+/** With an operator that stands by, and works when the other one has died. */
+const withAnother = errands.map((errand) => ({
+  ...errand,
+  name: `${errand.name}, of two operators`,
+  replicas: 2,
+}))
+
 let played = 0
-afterAll(() => console.info(`faults: ${played} plans`))
+afterAll(() => {
+  console.info(`faults: ${played} plans`)
+  note({ suite: "faults", plans: played })
+})
 
 /** One of each kind of fault at each kind of call, then calls spread over all: the seed says which. */
 const sample = (calls: ReadonlyArray<string>, count: number, seed: number) => {
@@ -58,7 +69,7 @@ describe("one fault at one call of an install", () => {
     const { calls, broken } = endure(install, seed, () => undefined, "24 hours")
     assert.deepStrictEqual(broken, [])
     const point = replayedFault()
-    const points = point !== undefined ? [point] : full ? pointsOf(calls) : sample(calls, 24, seed)
+    const points = point !== undefined ? [point] : full ? pointsOf(calls) : sample(calls, scaled(24), seed)
     const began = performance.now()
     const failures = points.flatMap((each, index) => {
       if (full && index % 100 === 0) console.info(`faults: ${index} of ${points.length}`)
@@ -91,10 +102,10 @@ describe("one fault at one call of an install", () => {
   })
 })
 
-describe.each(errands.map((errand) => ({ name: errand.name, errand })))(
+describe.each([...errands, ...withAnother].map((errand) => ({ name: errand.name, errand })))(
   "a storm of faults over $name",
   ({ errand }) => {
-    it.each(seeds(full ? 100 : 1))("ends well, and quiet: seed %i", { timeout }, (seed) => {
+    it.each(seeds(full ? 100 : scaled(1)))("ends well, and quiet: seed %i", { timeout }, (seed) => {
       try {
         const { broken } = endure(errand, seed, storm(seed, 25, 600), full ? "24 hours" : "1 hour")
         assert.deepStrictEqual(broken, [])

@@ -1,14 +1,15 @@
 // One thing that goes wrong with one call of an operator: what there is, by the kind of call, and a world in which it happens.
 import { assert } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
-import type { EdgeCall, EdgeFault } from "../twins/crash/Edge.ts"
+import type { EdgeFault } from "../twins/crash/Edge.ts"
+import { deaths } from "../twins/crash/Point.ts"
 import { Unanswered } from "../twins/helm/Session.ts"
 import type { Faults, Trouble } from "../twins/kubernetes/Faults.ts"
 import { statusOf } from "../twins/kubernetes/Http.ts"
 import { Prng } from "../twins/simulation/Prng.ts"
 import { runSimulation, type Simulation, until } from "../twins/simulation/Simulation.ts"
 import { replayCommand } from "../twins/simulation/seeds.ts"
-import type { Operator } from "../twins/world/Operators.ts"
+import type { Death, Operator } from "../twins/world/Operators.ts"
 import type { WorldOptions } from "../twins/world/World.ts"
 import { type CheckedWorld, makeChecked, writesNothing } from "./checked.ts"
 
@@ -23,6 +24,8 @@ type Fault =
   | { readonly _tag: "Helm"; readonly refuse: () => never }
   /** The child is gone a moment after its start, as by the kernel when memory is short. */
   | { readonly _tag: "Killed" }
+  /** The operator itself is gone before this call. */
+  | { readonly _tag: "Dies"; readonly death: Death }
   /** The wall clock goes so many years forward or back, and comes right when the instance has settled. */
   | { readonly _tag: "Clock"; readonly years: number }
   /** The volume of the state directory is full, for three minutes. */
@@ -105,6 +108,8 @@ export interface Errand {
   readonly prepare?: (world: CheckedWorld) => Effect.Effect<void, never, Simulation | Scope.Scope>
   readonly act: (world: CheckedWorld) => void
   readonly isDone: (world: CheckedWorld) => boolean
+  /** Operators, with a Lease between them when there are several. Default: 1. */
+  readonly replicas?: number
 }
 
 /** Says what goes wrong with a call, if anything does; `since`: milliseconds of virtual time since the first. */
@@ -142,17 +147,23 @@ const arm = (world: CheckedWorld, what: string, trouble: Trouble) => {
 export const endure = (errand: Errand, seed: number, plan: Plan, quiet: "24 hours" | "1 hour"): Endured =>
   runSimulation(
     Effect.gen(function* () {
+      const { replicas = 1 } = errand
       const calls: Array<string> = []
       let counting = false
-      let operator: Operator | undefined
+      const operators: Array<Operator> = []
       let last = 0
       let began = 0
       let clock = 0
       let full: number | undefined
-      const doomed: Array<{ readonly at: number; readonly pids: ReadonlySet<number> }> = []
+      const doomed: Array<{
+        readonly at: number
+        readonly pids: ReadonlySet<number>
+        readonly by: Operator | undefined
+      }> = []
       const made: { world?: CheckedWorld } = {}
 
-      const happens = (what: string): Fault | undefined => {
+      /** `by`: the operator that makes the call; the only one that has started to work, for what its helm asks. */
+      const happens = (what: string, by = operators[0]): Fault | undefined => {
         const { world } = made
         if (!counting || world === undefined) return undefined
         calls.push(what)
@@ -169,9 +180,10 @@ export const endure = (errand: Errand, seed: number, plan: Plan, quiet: "24 hour
           full = last + 180_000
         }
         if (fault._tag === "Killed") {
-          const pids = new Set(operator?.container()?.processes.map(({ facts }) => facts.pid))
-          doomed.push({ at: last + 50, pids })
+          const pids = new Set(by?.container()?.processes.map(({ facts }) => facts.pid))
+          doomed.push({ at: last + 50, pids, by })
         }
+        if (fault._tag === "Dies") by?.killNow(fault.death)
         return fault
       }
       const world = yield* makeChecked({
@@ -191,26 +203,31 @@ export const endure = (errand: Errand, seed: number, plan: Plan, quiet: "24 hour
             full = undefined
             world.state.free(undefined)
           }
-          for (const { at, pids } of doomed.splice(0)) {
-            if (now < at) doomed.push({ at, pids })
-            const container = operator?.container()
+          for (const { at, pids, by } of doomed.splice(0)) {
+            if (now < at) doomed.push({ at, pids, by })
+            const container = by?.container()
             for (const { facts } of container?.processes ?? [])
               if (now >= at && !pids.has(facts.pid)) container?.signal(facts.pid, "SIGKILL")
           }
           if (!counting && full === undefined && doomed.length === 0) return
         }
       })
-      const faultOf = new Map<number, EdgeFault>()
-      const start = world.operate({
-        onCall: ({ number, what }: EdgeCall) => {
-          const fault = happens(what)
-          if (fault?._tag === "Edge") faultOf.set(number, fault.fault)
-        },
-        fault: ({ number }) => {
-          const found = faultOf.get(number)
-          faultOf.delete(number)
-          return found
-        },
+      const start = Effect.gen(function* () {
+        const faultOf = new Map<number, EdgeFault>()
+        let own: Operator | undefined
+        own = yield* world.operate({
+          leaderElect: replicas > 1,
+          onCall: ({ number, what }) => {
+            const fault = happens(what, own)
+            if (fault?._tag === "Edge") faultOf.set(number, fault.fault)
+          },
+          fault: ({ number }) => {
+            const found = faultOf.get(number)
+            faultOf.delete(number)
+            return found
+          },
+        })
+        operators.push(own)
       })
       const begin = Effect.gen(function* () {
         counting = true
@@ -220,7 +237,7 @@ export const endure = (errand: Errand, seed: number, plan: Plan, quiet: "24 hour
       })
       // Without a past it is the operator's start that is disturbed, too.
       if (errand.prepare === undefined) yield* begin
-      operator = yield* start
+      for (let index = 0; index < replicas; index += 1) yield* start
       if (errand.prepare !== undefined) yield* Effect.andThen(errand.prepare(world), begin)
       const phase = () => world.status()?.phase
       // With a clock that is years off, certificates are not valid: what is told of that is no less stable.
@@ -259,14 +276,23 @@ export const at =
     return found
   }
 
-/** So long a storm lasts at most, and so many calls. */
+/** So long a storm lasts at most. */
 const stormMillis = 15 * 60_000
+/** One in so many of its faults is the operator's death, and it has so many deaths at most. */
+const oneInDies = 8
+const deathsAStorm = 4
 
 /** Of the first calls so many in a thousand go wrong, in any way. */
 export const storm = (seed: number, perMille: number, calls: number): Plan => {
   const prng = new Prng(seed, 7)
+  let died = 0
   return (number, what, since) => {
     if (number > calls || since > stormMillis || prng.below(1000) >= perMille) return undefined
+    // What helm asks goes on by itself when the operator that has started it is gone.
+    if (died < deathsAStorm && !what.startsWith("helm: ") && prng.below(oneInDies) === 0) {
+      died += 1
+      return { _tag: "Dies", death: deaths[prng.below(deaths.length)] ?? "container" }
+    }
     // A clock that goes years there and back has a test of its own.
     const all = [...faultsOf(what)].filter(([, { _tag }]) => _tag !== "Clock")
     return all[prng.below(all.length)]?.[1]

@@ -7,6 +7,7 @@ import { Simulation, simulate, until } from "../twins/simulation/Simulation.ts"
 import { seeds } from "../twins/simulation/seeds.ts"
 import type { Death } from "../twins/world/Operators.ts"
 import { makeWorld, type World } from "../twins/world/World.ts"
+import { assertHeld, goneWithAll, isWell, makeChecked, patience, well } from "./checked.ts"
 
 // Nothing here waits in real time.
 vi.setConfig({ testTimeout: 600_000 })
@@ -89,6 +90,35 @@ describe("an operator that stands by", () => {
         )
       }),
       { seed: 1 },
+    ))
+})
+
+describe("two operators with one Lease", () => {
+  it("write one at a time, whichever leads, and however it ends", () =>
+    simulate(
+      Effect.gen(function* () {
+        const world = yield* makeChecked()
+        const operators = [
+          yield* world.operate({ leaderElect: true }),
+          yield* world.operate({ leaderElect: true }),
+        ]
+        world.apply({ version: "6.0.21" })
+        yield* well(world)
+        const before = holder(world)
+        for (const operator of operators) yield* operator.kill("container")
+        world.edit({ spec: { version: "6.0.22" } })
+        yield* until(
+          () => isWell(world) && world.status()?.installedVersion === "6.0.22",
+          patience,
+          "the new version is installed",
+        )
+        assert.notStrictEqual(holder(world), before)
+        yield* (operators[0] ?? assert.fail("there is no operator")).stop
+        world.remove()
+        yield* goneWithAll(world)
+        assertHeld(world)
+      }),
+      { seed: 1, stacks: false },
     ))
 })
 

@@ -3,6 +3,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
+import { note } from "../support/figures.ts"
 import { ApiStatus } from "../twins/kubernetes/ApiServer.ts"
 import type { Json } from "../twins/kubernetes/Json.ts"
 import { simulate, until } from "../twins/simulation/Simulation.ts"
@@ -147,6 +148,7 @@ describe("a property of the spec", () => {
     const seen: Array<string> = []
     for (const of of turn(taken, index)) {
       const value = valueFor(property, of)
+      note({ suite: "spec transitions", plans: 1 })
       simulate(
         Effect.gen(function* () {
           const world = yield* makeWorld

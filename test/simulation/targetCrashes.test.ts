@@ -2,6 +2,7 @@
 // edited. Without `FULL` a part of the moments; with `FULL=1` every one, with every way to die, a test a way:
 // `FULL=1 npx vitest run --project unit test/simulation/targetCrashes.test.ts -t 'an install.*power'`.
 import { describe, it } from "@effect/vitest"
+import { scaled } from "../support/figures.ts"
 import { deaths } from "../twins/crash/Point.ts"
 import { assertSameEnd, dying, full, sampled, targetMoments } from "./crashes.ts"
 import { targetTroubles, workloads } from "./workloads.ts"
@@ -17,7 +18,7 @@ describe.each([workloads.install, ...targetTroubles].map((workload) => ({ ...wor
       )
     else
       it("comes to the same end wherever the operator dies", { timeout }, () =>
-        assertSameEnd(workload, (undisturbed) => sampled(targetMoments(undisturbed), 4)),
+        assertSameEnd(workload, (undisturbed) => sampled(targetMoments(undisturbed), scaled(4))),
       )
   },
 )

@@ -2,6 +2,7 @@
 // for one that sees everything, for every kind it watches. `FULL=1` plays each kind with each view and each workload; a part
 // of them, in which each kind and each view is, is played without.
 import { assert, describe, it } from "@effect/vitest"
+import { note } from "../support/figures.ts"
 import { replayCommand, seeds } from "../twins/simulation/seeds.ts"
 import { full } from "./crashes.ts"
 import { deletionWorkloads } from "./deletionWorkloads.ts"
@@ -46,6 +47,7 @@ describe("what is seen of a kind", () => {
       for (const seed of seeds(1)) {
         const before = without(workload, seed)
         assert.deepStrictEqual(before.broken, [])
+        note({ suite: "views", plans: 1 })
         const begin = views[view] ?? assert.fail(view)
         const found = differencesOf(before, playViewed(workload, seed, { kind, begin }))
         assert.deepStrictEqual(

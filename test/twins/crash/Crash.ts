@@ -3,6 +3,7 @@
 import { Effect, type Scope } from "effect"
 import { Unanswered } from "../helm/Session.ts"
 import { runSimulation, type Simulation } from "../simulation/Simulation.ts"
+import { editByHand, keepInvariants } from "../world/Invariants.ts"
 import type { Death, Operator } from "../world/Operators.ts"
 import { makeWorld, type World, type WorldOptions } from "../world/World.ts"
 import type { CrashPlan, EdgeCall, Moment } from "./Edge.ts"
@@ -37,9 +38,15 @@ export interface Played {
    */
   readonly moments: ReadonlyArray<Reached>
   readonly end: EndState
+  /** What did not hold at some instant (../world/Invariants.ts), in words. */
+  readonly broken: ReadonlyArray<string>
   /** Virtual milliseconds from the beginning of the workload to its end. */
   readonly took: number
   readonly died: boolean
+  /** Calls of operators after its death, until the workload has ended. */
+  readonly recovery: number
+  /** It has died in its recovery, too. */
+  readonly diedAgain: boolean
 }
 
 const isTargetReady = (world: World) =>
@@ -48,7 +55,7 @@ const isTargetReady = (world: World) =>
 /** So long nothing may come after the end any more: what was left behind has been tidied up, or stays. */
 const aftermath = "3 minutes"
 /** And so long after a death in it. */
-const recovery = "6 minutes"
+const toRecover = "6 minutes"
 
 type Phase = "before" | "during" | "after"
 
@@ -57,6 +64,8 @@ class Script {
   readonly calls: Array<EdgeCall> = []
   readonly moments = new Map<string, Reached>()
   died = false
+  recovery = 0
+  diedAgain = false
   phase: Phase = "before"
   world: World | undefined
   private readonly point: CrashPoint | undefined
@@ -98,6 +107,17 @@ class Script {
     return point.moment
   }
 
+  /** At a call of the recovery; gives of what the operator dies before it. */
+  readonly recovers = (what: string): Death | undefined => {
+    if (!this.died || this.diedAgain || this.phase === "after") return undefined
+    this.recovery += 1
+    const { again } = this.point ?? {}
+    if (again === undefined || again.call !== this.recovery) return undefined
+    this.diedAgain = true
+    this.world?.simulation.trace.add(`dies again before call ${again.call}: ${what} (${again.death})`)
+    return again.death
+  }
+
   /** Before a call of the operator. */
   readonly plan: CrashPlan = ({ number, what, writes }) => {
     const call = this.next(what, writes)
@@ -132,18 +152,25 @@ export const play = (workload: Workload, seed: number, point?: CrashPoint): Play
     if (point.death !== "process") throw new Unanswered()
   }
   const program = Effect.gen(function* () {
-    const world = yield* makeWorld({
+    const made = yield* makeWorld({
       traced: false,
       onHelm,
       ...(point?.lost === undefined ? {} : { powerCutTakes: point.lost }),
       ...workload.world,
     })
+    const invariants = keepInvariants(made)
+    const world = { ...made, edit: editByHand(made, invariants) }
     script.world = world
     const { elapsed } = world.simulation
     operator = yield* world.startOperator({
       ...(point === undefined ? {} : { death: point.death }),
       plan: script.plan,
       onAnswer: script.answered,
+      onCall: (call) => {
+        invariants.onCall(call, { processes: operator?.container()?.processes ?? [] })
+        const death = script.recovers(call.what)
+        if (death !== undefined) operator?.killNow(death)
+      },
     })
     if (workload.prepare !== undefined) yield* workload.prepare(world)
     script.phase = "during"
@@ -154,23 +181,28 @@ export const play = (workload: Workload, seed: number, point?: CrashPoint): Play
     const diedBefore = script.died
     yield* Effect.sleep(aftermath)
     // A machine that has lost its power takes a minute to come back, and the vCluster on it another.
-    if (script.died && !diedBefore) yield* Effect.sleep(recovery)
+    if (script.died && !diedBefore) yield* Effect.sleep(toRecover)
     const end = world.end()
     yield* operator.stop
-    return { end, took }
+    return { end, took, broken: invariants.broken() }
   })
   // Thousands are played, and what fails in one is told by its words.
   const { result } = runSimulation(program, { seed, stacks: false })
-  return { calls: script.calls, moments: [...script.moments.values()], died: script.died, ...result }
+  const { calls, moments, died, recovery, diedAgain } = script
+  return { calls, moments: [...moments.values()], died, recovery, diedAgain, ...result }
 }
 
 export const describePoint = (
   calls: ReadonlyArray<EdgeCall>,
-  { call, moment, death, lost }: CrashPoint,
-): string =>
-  `${death}${lost === undefined ? "" : ` (${lost} is lost)`} dies ${moment} call ${call} (${calls[call - 1]?.what ?? "?"})`
+  { call, moment, death, lost, again }: CrashPoint,
+): string => {
+  const first = `${death}${lost === undefined ? "" : ` (${lost} is lost)`} dies ${moment} call ${call} (${calls[call - 1]?.what ?? "?"})`
+  return again === undefined
+    ? first
+    : `${first}, and ${again.death} before call ${again.call} of the recovery`
+}
 
-/** Each difference that a death at this point makes, in words. */
+/** Each difference that a death at this point makes, and what it breaks, in words. */
 export const compareAt = (
   workload: Workload,
   seed: number,
@@ -178,6 +210,9 @@ export const compareAt = (
   point: CrashPoint,
 ): ReadonlyArray<string> => {
   const disturbed = play(workload, seed, point)
-  const found = differences(undisturbed.end, disturbed.end)
-  return disturbed.died ? found : [`it has not died: the call was not made again`, ...found]
+  const found = [...differences(undisturbed.end, disturbed.end), ...disturbed.broken]
+  if (!disturbed.died) return [`it has not died: the call was not made again`, ...found]
+  return point.again === undefined || disturbed.diedAgain
+    ? found
+    : [`it has not died again: the recovery has ${disturbed.recovery} calls`, ...found]
 }

@@ -1,4 +1,5 @@
-// A point to die at, as the text by which it is played again: `355:after:container`, `355:after:power:all`.
+// A point to die at, as the text by which it is played again: `355:after:container`, `355:after:power:all`; and with a
+// second death in the recovery from the first, `355:after:container+12:pod`.
 
 import type { Lost } from "../world/OperatorPod.ts"
 import type { Death } from "../world/Operators.ts"
@@ -11,10 +12,20 @@ export interface CrashPoint {
   readonly death: Death
   /** Of what nobody has synced, when the power fails. Default: some of it, by chance. */
   readonly lost?: Lost
+  /** Once more, before this call of the recovery. */
+  readonly again?: Again
 }
 
-export const formatPoint = ({ call, moment, death, lost }: CrashPoint): string =>
-  [call, moment, death, ...(lost === undefined ? [] : [lost])].join(":")
+/** A second death: the number of the call counted from the first death. */
+export interface Again {
+  readonly call: number
+  readonly death: Death
+}
+
+export const formatPoint = ({ call, moment, death, lost, again }: CrashPoint): string => {
+  const first = [call, moment, death, ...(lost === undefined ? [] : [lost])].join(":")
+  return again === undefined ? first : `${first}+${again.call}:${again.death}`
+}
 
 const moments: ReadonlyArray<Moment> = ["before", "after"]
 export const deaths: ReadonlyArray<Death> = ["container", "process", "pod", "power"]
@@ -23,14 +34,32 @@ const losses: ReadonlyArray<Lost> = ["all", "some"]
 const oneOf = <A extends string>(all: ReadonlyArray<A>, text: string | undefined): A | undefined =>
   all.find((each) => each === text)
 
+const isNumber = (call: number) => Number.isSafeInteger(call) && call > 0
+
+const parseAgain = (text: string): Again | undefined => {
+  const [number, how, ...more] = text.split(":")
+  const call = Number(number)
+  const death = oneOf(deaths, how)
+  return isNumber(call) && death !== undefined && more.length === 0 ? { call, death } : undefined
+}
+
 /** Throws when the text is none of a point. */
 export const parsePoint = (text: string): CrashPoint => {
-  const [number, when, how, what, ...more] = text.split(":")
+  const [first = "", second, ...rest] = text.split("+")
+  const point = parseFirst(first, text)
+  if (second === undefined) return point
+  const again = parseAgain(second)
+  if (again === undefined || rest.length > 0) throw new Error(`not a second death like 12:pod: ${text}`)
+  return { ...point, again }
+}
+
+const parseFirst = (first: string, text: string): CrashPoint => {
+  const [number, when, how, what, ...more] = first.split(":")
   const call = Number(number)
   const moment = oneOf(moments, when)
   const death = oneOf(deaths, how)
   const lost = oneOf(losses, what)
-  const isPoint = Number.isSafeInteger(call) && call > 0 && more.length === 0
+  const isPoint = isNumber(call) && more.length === 0
   if (!isPoint || moment === undefined || death === undefined || (what !== undefined && lost === undefined))
     throw new Error(`not a point like 355:after:container or 355:after:power:all: ${text}`)
   return { call, moment, death, ...(lost === undefined ? {} : { lost }) }

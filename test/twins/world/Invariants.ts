@@ -9,6 +9,8 @@ import {
 } from "../../../src/schema/Names.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { leaseState } from "../../../src/services/LeaderElection/Lease.ts"
+import type { EdgeCall } from "../crash/Edge.ts"
 import type { Change } from "../kubernetes/ApiServer.ts"
 import type { Process } from "../processes/Process.ts"
 import { paths } from "./Image.ts"
@@ -20,11 +22,19 @@ export const requestsAMinute = 1500
 /** Writes of an instance, in any minute. */
 export const writesAMinute = 60
 
+/** Who makes a call. */
+export interface Caller {
+  /** What runs in its container. */
+  readonly processes: ReadonlyArray<Process>
+  /** As it names itself in the Lease; absent when it is alone, and leads without one. */
+  readonly candidate?: string
+}
+
 export interface Invariants {
   /** Each thing that was not so, in words, once. */
   readonly broken: () => ReadonlyArray<string>
   /** To be told of an operator's calls (`StartOptions.onCall`), with what runs beside it. */
-  readonly onCall: (what: string, processes: ReadonlyArray<Process>) => void
+  readonly onCall: (call: Pick<EdgeCall, "what" | "writes">, caller: Caller) => void
   /** What a user or an administrator does with an instance, where no rule of the operator's holds. */
   readonly byHand: <A>(deed: () => A) => A
 }
@@ -47,6 +57,11 @@ const isRunner = ({ facts }: Process) =>
   facts.argv.some((each) => each.endsWith("/runner.mjs")) && facts.argv.includes("operation")
 
 const isHttp = (what: string) => /^(GET|POST|PATCH|DELETE|inside:) /.test(what)
+
+/** What only the one that leads may do: change anything in an API but the Lease, start a child but to look at its chart. */
+const isLeaders = ({ what, writes }: Pick<EdgeCall, "what" | "writes">) =>
+  (isHttp(what) && writes && !what.includes("/leases")) ||
+  (what.startsWith("spawn ") && !/^spawn \S*helm show /.test(what))
 
 /** Keeps watch over a world from now on. */
 export const keepInvariants = (world: World): Invariants => {
@@ -107,6 +122,12 @@ export const keepInvariants = (world: World): Invariants => {
       say(`Namespace ${object.metadata.name} was made without a finalizer on its instance`)
   }
 
+  const leader = (): string | undefined => {
+    const namespace = world.settings.operatorNamespace
+    const lease = world.admin.get(Kinds.Lease, { namespace, name: "platform-operator" })
+    return lease === undefined ? undefined : leaseState(lease).holder
+  }
+
   const passphrase = () => world.passphrase.text
   world.host.subscribe((change) => {
     if (change.kind.plural === Kinds.PlatformInstance.plural) lookAtInstance(change)
@@ -123,7 +144,10 @@ export const keepInvariants = (world: World): Invariants => {
 
   return {
     broken: () => [...broken],
-    onCall: (what, processes) => {
+    onCall: (call, { processes, candidate }) => {
+      const { what } = call
+      if (candidate !== undefined && isLeaders(call) && leader() !== candidate)
+        say(`${candidate} does not lead, and calls ${what}`)
       if (isHttp(what) && requests() > requestsAMinute)
         say(`more than ${requestsAMinute} requests in a minute, the last: ${what}`)
       const runners = processes.filter(isRunner)
@@ -151,3 +175,12 @@ export const keepInvariants = (world: World): Invariants => {
     },
   }
 }
+
+/** Edits of an instance by a person: a finalizer that is taken away is no fault of the operator's. */
+export const editByHand =
+  (world: World, { byHand }: Invariants): World["edit"] =>
+  (patch, of) => {
+    const { metadata } = patch
+    const takesFinalizers = Predicate.isObject(metadata) && "finalizers" in metadata
+    return takesFinalizers ? byHand(() => world.edit(patch, of)) : world.edit(patch, of)
+  }

@@ -3,6 +3,7 @@ import { Deferred, type Duration, Effect, Exit, Fiber, type Option, Random } fro
 import type { InstanceSettings } from "../../../src/actors/instance/Settings.ts"
 import type { Http } from "../../../src/services/Kubernetes/Http.ts"
 import type { Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { formatIdentity } from "../../../src/services/LeaderElection/Identity.ts"
 import type { Spans } from "../../support/spans.ts"
 import { type CrashPlan, type EdgeCall, type EdgeFault, makeEdge } from "../crash/Edge.ts"
 import type { Container } from "../processes/Container.ts"
@@ -51,7 +52,8 @@ export interface StartOptions {
   readonly death?: Death
   /** What goes wrong with calls of disk and children, in every process of it. */
   readonly fault?: (call: EdgeCall) => EdgeFault | undefined
-  readonly onCall?: (call: EdgeCall) => void
+  /** `identity`: as the process that makes the call names itself in the Lease. */
+  readonly onCall?: (call: EdgeCall, identity: string) => void
   /** Of its first process: told when a call has had its effect, or what it failed with. */
   readonly onAnswer?: (call: EdgeCall, failure?: unknown) => void
   /** It can be scraped. */
@@ -113,6 +115,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
     const incarnation = yield* randomId
     if (start.release?.chartVersion !== undefined) setChartVersion(container, start.release.chartVersion)
     let death: Death | undefined
+    const identity = formatIdentity({ podName: pod.name, podUID: pod.uid, incarnation })
     const evicted = yield* Deferred.make<Duration.Input>()
     const log = options.traced
       ? logTo(trace, name)
@@ -134,7 +137,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
               ? {
                   onCall: (call: EdgeCall) => {
                     if (options.traced) trace.add(`${name} call ${call.number}: ${call.what}`)
-                    start.onCall?.(call)
+                    start.onCall?.(call, identity)
                   },
                 }
               : {}),
