@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { cpuSeconds, leastRepairs, quietDays } from "./quietDays.ts"
 
-describe("three Ready instances, left alone", () => {
+describe("F49 three Ready instances, left alone", () => {
   it.each([
     { days: Number(process.env.DAYS ?? 30), where: "straight on the twins", direct: true },
     { days: 1, where: "over the operator's edge", direct: false },

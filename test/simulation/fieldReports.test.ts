@@ -151,3 +151,34 @@ describe("F19 an instance that is deleted and made again under its name", () => 
       ),
   )
 })
+
+describe("F43 a service-account token that rotates in the middle of an install", () => {
+  it("fails no pass and no request, and loses no lease", () =>
+    simulate(
+      Effect.gen(function* () {
+        const log: Array<string> = []
+        const world = yield* makeWorld({ traced: false, log: (line) => log.push(line) })
+        const refused: Array<string> = []
+        yield* world.startOperator({
+          leaderElect: true,
+          onAnswer: ({ what }, failure) => {
+            if (JSON.stringify(failure ?? "").includes("401")) refused.push(what)
+          },
+        })
+        world.apply()
+        yield* until(() => world.status()?.phase === "Provisioning", "5 minutes", "the install has begun")
+        world.host.faults.rotateTokens()
+        yield* ready(world)
+        world.host.faults.rotateTokens()
+        yield* Effect.sleep("10 minutes")
+        assert.isTrue(world.isReady())
+        assert.deepStrictEqual(
+          log.filter((line) => /pass failed|lease/i.test(line)),
+          [],
+        )
+        // Each is asked again with the new token, beneath whoever has asked.
+        assert.deepStrictEqual(refused, [])
+      }),
+      { seed: 1 },
+    ))
+})

@@ -174,7 +174,7 @@ describe("a watch that ends as agreed", () => {
   )
 })
 
-describe("a watch that falls silent", () => {
+describe("F40 a watch that falls silent", () => {
   it.effect("is given up 15 s after its own time, and goes on at the same version", () =>
     Effect.gen(function* () {
       const { first, calls, connection } = yield* watching()
