@@ -138,7 +138,11 @@ const run = (
 
 const lastLine = (words: string): string => words.trimEnd().split("\n").at(-1)?.trim() ?? ""
 
-const left = new Set([".git", "node_modules", "dist", ".cache", ".bench", ".simulation", ".playground"])
+/** What is made and not written, from the root. The fixtures have a `dist` of their own. */
+const left = new Set([
+  ...[".git", ".cache", ".bench", ".simulation", ".playground", "dist", "node_modules"],
+  ...["headlamp-plugin/node_modules", "headlamp-plugin/dist"],
+])
 
 export interface Workbench {
   readonly folder: string
@@ -153,10 +157,7 @@ export const makeWorkbench = (root: string): Workbench => {
   const folder = mkdtempSync(join(tmpdir(), "mutants-"))
   cpSync(root, folder, {
     recursive: true,
-    filter: (path) =>
-      !relative(root, path)
-        .split("/")
-        .some((part) => left.has(part)),
+    filter: (path) => !left.has(relative(root, path)),
   })
   for (const modules of ["node_modules", "headlamp-plugin/node_modules"]) {
     if (existsSync(join(root, modules))) symlinkSync(join(root, modules), join(folder, modules))
