@@ -94,17 +94,14 @@ const variablesOf = (admitted: Admitted, namespace: KubeObject | undefined) => {
 }
 
 /** What a policy calls its variables: each may use those before it. */
-const namedIn = (policy: KubeObject, given: Json): Json =>
-  listOf(at(policy, "spec", "variables")).reduce<Json>(
-    (variables, it) => ({
-      ...variables,
-      variables: {
-        ...objectOf(variables.variables),
-        [textOf(at(it, "name")) ?? ""]: compileCel(textOf(at(it, "expression")) ?? "")(variables),
-      },
-    }),
-    given,
-  )
+const namedIn = (policy: KubeObject, given: Json): Json => {
+  const variables = { ...objectOf(given.variables) }
+  for (const it of listOf(at(policy, "spec", "variables"))) {
+    const value = compileCel(textOf(at(it, "expression")) ?? "")({ ...given, variables })
+    variables[textOf(at(it, "name")) ?? ""] = value
+  }
+  return { ...given, variables }
+}
 
 /** What a message's own expression gives; one that fails is passed over. */
 const messageOf = (validation: unknown, variables: Json): string | undefined => {
