@@ -137,18 +137,20 @@ export const keepLedger = (api: ApiServer): Ledger => {
   const present = new Map<string, KubeObject>()
   const made = new Map<string, number>()
   const uids = new Map<string, string>()
-  const see = (object: KubeObject, isNew: boolean) => {
+  const see = (object: KubeObject) => {
     if (isLeftOut(object)) return
     const key = keyOf(api.name, object)
+    // What was listed may also be on its way as an event: the server tells its followers of a write later.
+    const isNew = !uids.has(object.metadata.uid)
     present.set(object.metadata.uid, object)
     uids.set(object.metadata.uid, key)
     if (isNew) made.set(key, (made.get(key) ?? 0) + 1)
   }
   const client = api.as("kubernetes-admin")
-  for (const kind of kindsOf(client)) for (const object of client.list(kind)) see(object, true)
+  for (const kind of kindsOf(client)) for (const object of client.list(kind)) see(object)
   api.subscribe(({ type, object }) => {
     if (type === "DELETED") present.delete(object.metadata.uid)
-    else see(object, type === "ADDED")
+    else see(object)
   })
   return { server: api.name, present: () => present.values(), made, uids }
 }
