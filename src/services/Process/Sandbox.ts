@@ -6,7 +6,7 @@ import { findProgram } from "./Programs.ts"
 
 /** Absolute paths; a folder stands for all that is below it. Links are followed at the start, and none can be made. */
 export interface Grants {
-  /** To be read and executed. What is not there is left out. */
+  /** To be read and executed. What is not there, or cannot be opened, is left out. */
   readonly read: ReadonlyArray<string>
   /** To be read, executed, written, made and removed. Has to be there. */
   readonly write: ReadonlyArray<string>

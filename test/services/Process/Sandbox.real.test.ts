@@ -71,6 +71,27 @@ layer(machine, { excludeTestServices: true })("a program in the sandbox", (it) =
     }),
   )
 
+  // As words of a shell that is in a sandbox itself: the root of another process is closed to it, whoever its user is.
+  const unopened: ReadonlyArray<readonly [why: string, word: (own: string) => string]> = [
+    ["is not there", (own) => `${own}/nothing`],
+    ["lies below a file", (own) => `${own}/file/below`],
+    ["is a link to itself", (own) => `${own}/circle`],
+    ["has too long a name", (own) => `${own}/${"x".repeat(300)}`],
+    ["lies where it may not go", () => "/proc/$PPID/root/etc/passwd"],
+  ]
+  it.effect.each(unopened)("does without what it was to read when that %s", ([, word]) =>
+    Effect.gen(function* () {
+      const { own } = yield* folders
+      writeFileSync(`${own}/file`, "")
+      symlinkSync("circle", `${own}/circle`)
+      const read = shell.map((path) => `--read ${path}`).join(" ")
+      const result = yield* runChild(
+        started({ read: [launcher] }, `${launcher} run ${read} --read ${word(own)} -- /bin/echo started`),
+      )
+      assert.deepStrictEqual(result, { exitCode: Option.some(0), stdout: "started\n", stderr: "" })
+    }),
+  )
+
   const denied: ReadonlyArray<readonly [what: string, script: (own: string, other: string) => string]> = [
     ["reads a file of others", (_, other) => `cat ${other}/secret`],
     ["reads it by a link", (own) => `cat ${own}/link`],

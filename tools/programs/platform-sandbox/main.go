@@ -5,9 +5,9 @@
 //
 // run gives up all rights on files but those below the paths named, for good and for all children, and becomes PROGRAM: same
 // process, same descriptors, same environment. --read is reading and executing; --write is that, and writing, making and
-// removing files and folders. A path to read that is not there is passed over: there is nothing to be had. Links are
-// followed when the rules are made. PROGRAM is a path. Without all of it in force nothing is started: exit code 126, and a
-// line on stderr.
+// removing files and folders. A path to read that cannot be opened, for whatever reason, is passed over: it gives nothing to
+// PROGRAM, which may well go on without it, as Node does without its NODE_EXTRA_CA_CERTS. Links are followed when the rules
+// are made. PROGRAM is a path. Without all the rest in force nothing is started: exit code 126, and a line on stderr.
 //
 // probe tries the same on itself. It prints the version of Landlock's interface (ABI) and ends with 0, or says on stderr what
 // is missing and ends with 1.
@@ -94,7 +94,7 @@ func landlockVersion() (int, error) {
 func allow(ruleset uintptr, each grant, known uint64) error {
 	fd, err := syscall.Open(each.path, 0x200000 /* O_PATH */ |syscall.O_CLOEXEC, 0)
 	if err != nil {
-		if errors.Is(err, syscall.ENOENT) && each.rights == reading {
+		if each.rights == reading {
 			return nil
 		}
 		return fmt.Errorf("%s: %w", each.path, err)
