@@ -123,7 +123,7 @@ const start = Effect.fnUntraced(function* (given: Flags) {
       maxConcurrentTargets: given.maxConcurrentTargets,
       watchNamespaces: given.watchNamespaces,
       allowPrivilegedInstances: given.allowPrivilegedInstances,
-      openInstanceNetwork: given.openInstanceNetwork,
+      isolateInstanceNetwork: given.isolateInstanceNetwork,
       podRanges: given.podRanges,
       cleanupNamespace: Option.getOrElse(given.cleanupNamespace, () => operatorNamespace),
       operatorNamespace,

@@ -92,7 +92,7 @@ const scene = Effect.gen(function* () {
     yield* apply(
       ...policyManifests("system:serviceaccount:platform-operator:platform-operator"),
       ...instancePolicyManifests().slice(0, 1),
-      ...podPolicyManifests("/var/lib/kubesolo/instances"),
+      ...podPolicyManifests(),
       pod,
     )
     yield* bash("kubectl apply -f one.yaml")

@@ -56,6 +56,34 @@ describe("the network of an instance's workloads", () => {
       { seed: 1 },
     ))
 
+  it("follows whoever makes policies inside again and again; the instance is Ready throughout", () =>
+    simulate(
+      Effect.gen(function* () {
+        const world = yield* start()
+        const wasReady = watchReady(world)
+        const inside = world.inner()?.as("admin") ?? assert.fail("the instance's API does not serve")
+        const names = Array.from({ length: 30 }, (_, index) => `tenant-${index}`)
+        for (const name of names)
+          inside.create(Kinds.Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } })
+        yield* Effect.sleep("1 minute")
+        world.host.faults.slow(25)
+        for (const namespace of names) {
+          inside.create(Kinds.NetworkPolicy, {
+            apiVersion: "networking.k8s.io/v1",
+            kind: "NetworkPolicy",
+            metadata: { namespace, name: "closed" },
+            spec: { podSelector: {}, policyTypes: ["Egress", "Ingress"] },
+          })
+          yield* Effect.sleep("50 millis")
+        }
+        const isLeftOut = (name: string) => selector(world, "Egress").includes(`"${name}"`)
+        yield* until(() => names.every(isLeftOut), "1 minute", "all are left to their own policies")
+        yield* Effect.sleep("1 minute")
+        assert.isTrue(wasReady())
+      }),
+      { seed: 1 },
+    ))
+
   it("has its policies back when they are edited or removed; the instance is Ready throughout", () =>
     simulate(
       Effect.gen(function* () {
@@ -86,7 +114,7 @@ describe("the network of an instance's workloads", () => {
         const world = yield* start()
         const wasReady = watchReady(world)
         yield* world.operator.stop
-        yield* world.startOperator({ release: { settings: { openInstanceNetwork: true } } })
+        yield* world.startOperator({ release: { settings: { isolateInstanceNetwork: false } } })
         yield* until(() => policies(world).length === 0, "1 minute", "the policies are gone")
         yield* Effect.sleep("10 minutes")
         assert.isTrue(wasReady())

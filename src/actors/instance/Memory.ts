@@ -55,7 +55,7 @@ export interface Memory {
   /** Since when the target has been seen ready, if it is: milliseconds since the epoch. */
   readySince: Option.Option<number>
   /** The quick step taken last, and how often in a row: one that takes no effect must not be taken for ever. */
-  lastStep: { readonly tag: string; readonly times: number }
+  lastStep: { readonly tag: string; readonly about: string; readonly times: number }
   dnsDead: boolean
   /** Versions whose package was asked for ahead of time. */
   readonly prefetched: Set<string>
@@ -106,7 +106,7 @@ export const emptyMemory = (
   superseded: false,
   looked: false,
   readySince: Option.none(),
-  lastStep: { tag: "", times: 0 },
+  lastStep: { tag: "", about: "", times: 0 },
   dnsDead: false,
   prefetched: new Set(),
 })

@@ -16,7 +16,7 @@ export interface InstanceSettings {
   /** No policy keeps instances' pods from being privileged. */
   readonly allowPrivilegedInstances: boolean
   /** No network policy keeps instances' workloads from each other, the operator, the API server and metadata services. */
-  readonly openInstanceNetwork: boolean
+  readonly isolateInstanceNetwork: boolean
   /** Ranges of the cluster's pods in CIDR notation; empty: as the nodes say. */
   readonly podRanges: ReadonlyArray<string>
   /** Where cleanup Jobs run. */

@@ -109,25 +109,32 @@ const addFinalizer = Effect.fn("Instance.addFinalizer")(function* (pass: Pass) {
 /** How often a step may be taken in a row: the world may change under it, but not that often. */
 const maxRepeats = 3
 
-const countStep = (memory: Memory, { _tag: tag }: InlineStep): Effect.Effect<void, OperationError> => {
-  memory.lastStep = { tag, times: memory.lastStep.tag === tag ? memory.lastStep.times + 1 : 1 }
-  return memory.lastStep.times <= maxRepeats
-    ? Effect.void
-    : Effect.fail(
-        new OperationError({
-          reason: "TargetError",
-          message: `${tag}: the step succeeds and takes no effect; something changes it back`,
-          cancelled: false,
-        }),
-      )
-}
+/** What a step follows that others may change as often as they like: another one then is no repetition. */
+const followedBy = Effect.fnUntraced(function* (pass: Pass, { _tag: tag }: InlineStep) {
+  if (tag !== "IsolateWorkloads") return ""
+  const view = yield* (yield* Views).read(instanceKey(pass.instance))
+  return JSON.stringify(view.innerNetworkPolicies)
+})
+
+const countStep = Effect.fnUntraced(function* (memory: Memory, { _tag: tag }: InlineStep, about: string) {
+  const { lastStep } = memory
+  const times = lastStep.tag === tag && lastStep.about === about ? lastStep.times + 1 : 1
+  memory.lastStep = { tag, about, times }
+  if (times <= maxRepeats) return
+  return yield* new OperationError({
+    reason: "TargetError",
+    message: `${tag}: the step succeeds and takes no effect; something changes it back`,
+    cancelled: false,
+  })
+})
 
 /** A quick step that failed is remembered as `TargetError` and tried again after the backoff. */
 const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep) {
   const { memory } = pass
+  const about = yield* Effect.orElseSucceed(followedBy(pass, step), () => "")
   const failure = yield* runInline(pass.instance, memory.record, step).pipe(
     Effect.withSpan("Target.step", { attributes: { "platforminstance.step": step._tag } }),
-    Effect.tap(() => countStep(memory, step)),
+    Effect.tap(() => countStep(memory, step, about)),
     Effect.map(({ record, published, abandoned }) => {
       memory.abandoned = Option.orElse(abandoned, () => memory.abandoned)
       memory.record = Option.orElse(record, () => memory.record)

@@ -177,7 +177,7 @@ export const livePass = Effect.fnUntraced(function* (
   yield* pass.trace.decides(decision, seen.verdict)
   // Over a pause, too: a step counts as in a row for as long as it is asked for.
   if (seen.verdict._tag !== "Act" || seen.verdict.step._tag !== memory.lastStep.tag) {
-    memory.lastStep = { tag: "", times: 0 }
+    memory.lastStep = { tag: "", about: "", times: 0 }
   }
   yield* warnUnprotected(pass, seen.protection)
   yield* warnStuck(pass, seen)

@@ -107,9 +107,9 @@ export const flags = {
     ),
     Flag.withDefault(false),
   ),
-  openInstanceNetwork: Flag.Boolean("open-instance-network").pipe(
+  isolateInstanceNetwork: Flag.Boolean("isolate-instance-network").pipe(
     Flag.withDescription(
-      "Let pods of instances reach those of other instances, the operator, the cluster's API server and clouds' metadata services",
+      "Keep pods of instances from those of other instances, the operator, the cluster's API server and clouds' metadata services",
     ),
     Flag.withDefault(false),
   ),

@@ -28,7 +28,7 @@ export const hostImage = "ghcr.io/di-framework/wash@sha256:0"
 export const settings: InstanceSettings = {
   storageRootBase: "/base",
   allowPrivilegedInstances: false,
-  openInstanceNetwork: false,
+  isolateInstanceNetwork: true,
   podRanges: [],
   installTimeout: Duration.minutes(30),
   repairInterval: Duration.minutes(30),

@@ -39,7 +39,7 @@ describe("the command line", () => {
         passphraseFile: "/etc/platform-operator/passphrase/passphrase",
         storageRootBase: "/var/lib/kubesolo/instances",
         allowPrivilegedInstances: false,
-        openInstanceNetwork: false,
+        isolateInstanceNetwork: false,
         podRanges: [],
         installTimeout: Duration.minutes(30),
         repairInterval: Duration.minutes(30),

@@ -115,8 +115,25 @@ const messageOf = (validation: unknown, variables: Json): string | undefined => 
   }
 }
 
+/** Whether the request is none of the policy's; the words of a condition that fails where the policy does not ignore that. */
+const passedOver = (policy: KubeObject, given: Json): boolean | string => {
+  for (const condition of listOf(at(policy, "spec", "matchConditions"))) {
+    const expression = textOf(at(condition, "expression")) ?? ""
+    try {
+      if (compileCel(expression)(given) !== true) return true
+    } catch (error) {
+      if (!(error instanceof CelError)) throw error
+      if (at(policy, "spec", "failurePolicy") === "Ignore") return true
+      return `match condition '${expression}' resulted in error: ${error.message}`
+    }
+  }
+  return false
+}
+
 /** The message of the first validation that does not hold; undefined when all do. */
 const denial = (policy: KubeObject, given: Json): string | undefined => {
+  const passed = passedOver(policy, given)
+  if (passed !== false) return passed === true ? undefined : passed
   const variables = namedIn(policy, given)
   for (const validation of listOf(at(policy, "spec", "validations"))) {
     const expression = textOf(at(validation, "expression")) ?? ""

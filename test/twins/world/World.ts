@@ -69,7 +69,7 @@ const tenantHostImage =
 const defaults: InstanceSettings = {
   storageRootBase: "/var/lib/platform-instances",
   allowPrivilegedInstances: false,
-  openInstanceNetwork: false,
+  isolateInstanceNetwork: true,
   podRanges: [],
   installTimeout: Duration.minutes(30),
   repairInterval: Duration.minutes(30),

@@ -2,7 +2,6 @@
 // what a pod of an instance may not ask of the node. One set for all instances; `Protection` applies it.
 import { Option, Schema } from "effect"
 import {
-  ANNOTATION_INSTANCE,
   ANNOTATION_PROTECT,
   ANNOTATION_STORAGE_ROOT,
   CRD_NAME,
@@ -111,23 +110,23 @@ const unset = (path: string): string => `(!has(${path}) || !${path})`
 
 const annotationOf = (name: string) => `namespaceObject.metadata.annotations[${quoted(name)}]`
 
-/** The instance's storage root: what the operator has written on the namespace; else the default one. */
-const storageRoot = (storageRootBase: string): string =>
-  [
-    "!has(namespaceObject.metadata.annotations) ? ''",
-    `${quoted(ANNOTATION_STORAGE_ROOT)} in namespaceObject.metadata.annotations ? ${annotationOf(ANNOTATION_STORAGE_ROOT)}`,
-    `${quoted(ANNOTATION_INSTANCE)} in namespaceObject.metadata.annotations ? ${quoted(`${storageRootBase}/`)} + ${annotationOf(ANNOTATION_INSTANCE)}`,
-    "''",
-  ].join(" : ")
+/** The instance's storage root as the operator has written it on the namespace; empty where it has written none (yet). */
+const storageRoot = `has(namespaceObject.metadata.annotations) && ${quoted(ANNOTATION_STORAGE_ROOT)} in namespaceObject.metadata.annotations ? ${annotationOf(ANNOTATION_STORAGE_ROOT)} : ''`
+
+/**
+ * The control plane's own pod, which nobody inside can make: its StatefulSet's controller does, under its own account or, where
+ * controllers have none, that of their manager. A webhook of the cluster may have added to it; it has to come back all the same.
+ */
+const isControlPlane = `object.metadata.name == 'vcluster-0' && request.userInfo.username in ['system:serviceaccount:kube-system:statefulset-controller', 'system:kube-controller-manager']`
 
 const wayOut = "; an operator with --allow-privileged-instances allows it"
 
 /**
  * Pods of host namespaces are not restricted by Pod Security, because tenant data lies on hostPath: this takes back all but
- * that. It asks nothing of who makes the pod: a vCluster's own is plain, and whoever can edit its StatefulSet has a
- * controller make pods. What is there already is let go on: only its making, and what is added to it, is looked at.
+ * that, of all pods but the control plane's own. Without a mark of the operator's on the namespace nothing is said of hostPath:
+ * it is nobody's to guess where an instance has its data. What is there already is let go on: only its making, and what is added to it, is looked at.
  */
-export const podPolicyManifests = (storageRootBase: string): PolicyManifests =>
+export const podPolicyManifests = (): PolicyManifests =>
   made(POD_POLICY_NAME, {
     matchConstraints: matching(
       hostNamespaces,
@@ -139,7 +138,8 @@ export const podPolicyManifests = (storageRootBase: string): PolicyManifests =>
         resources: ["pods/ephemeralcontainers"],
       },
     ),
-    variables: [{ name: "root", expression: storageRoot(storageRootBase) }],
+    matchConditions: [{ name: "not-the-control-plane", expression: `!(${isControlPlane})` }],
+    variables: [{ name: "root", expression: storageRoot }],
     validations: [
       {
         expression: everyContainer(`!has(c.securityContext) || ${unset("c.securityContext.privileged")}`),
@@ -170,7 +170,7 @@ export const podPolicyManifests = (storageRootBase: string): PolicyManifests =>
       },
       {
         expression:
-          "!has(object.spec.volumes) || object.spec.volumes.all(v, !has(v.hostPath) || (variables.root != '' && (v.hostPath.path == variables.root || v.hostPath.path.startsWith(variables.root + '/'))))",
+          "!has(object.spec.volumes) || object.spec.volumes.all(v, !has(v.hostPath) || variables.root == '' || v.hostPath.path == variables.root || v.hostPath.path.startsWith(variables.root + '/'))",
         message: `a pod of an instance may mount nothing of the node (hostPath) but what lies in the instance's own storage root${wayOut}`,
         messageExpression: `'a pod of an instance may mount nothing of the node (hostPath) but what lies in the storage root of its instance, ' + variables.root + ${quoted(wayOut)}`,
       },

@@ -44,6 +44,18 @@ const removePolicy = Effect.fnUntraced(function* (name: string) {
   yield* remove(ValidatingAdmissionPolicy, name)
 })
 
+/** A role of an earlier release names the one policy it had: a Ready instance is not failed for want of the others. */
+const unlessForbidden = <R>(effect: Effect.Effect<void, KubeError, R>) =>
+  effect.pipe(
+    Effect.catchIf(
+      (error) => error.code === 403,
+      ({ request, message }) =>
+        Effect.logWarning("an admission policy may not be written; upgrade the operator's ClusterRole").pipe(
+          Effect.annotateLogs({ request, message }),
+        ),
+    ),
+  )
+
 /** Applied by the first instance that needs it, and again after one of the objects was seen to change. */
 export class Protection extends Context.Service<
   Protection,
@@ -65,7 +77,7 @@ export class Protection extends Context.Service<
     Protection,
     Effect.gen(function* () {
       const kubernetes = yield* Kubernetes
-      const { allowPrivilegedInstances, storageRootBase } = yield* Settings
+      const { allowPrivilegedInstances } = yield* Settings
       const known = yield* Ref.make(
         Option.none<{ readonly state: ProtectionState; readonly since: number }>(),
       )
@@ -73,10 +85,10 @@ export class Protection extends Context.Service<
         function* () {
           const user = yield* kubernetes.whoAmI
           yield* applyPolicy(policyManifests(user))
-          yield* applyPolicy(instancePolicyManifests())
-          yield* allowPrivilegedInstances
-            ? removePolicy(POD_POLICY_NAME)
-            : applyPolicy(podPolicyManifests(storageRootBase))
+          yield* unlessForbidden(applyPolicy(instancePolicyManifests()))
+          yield* unlessForbidden(
+            allowPrivilegedInstances ? removePolicy(POD_POLICY_NAME) : applyPolicy(podPolicyManifests()),
+          )
           return { installed: true, message: "an admission policy denies deleting service/vcluster" }
         },
         Effect.provideService(Kubernetes, kubernetes),

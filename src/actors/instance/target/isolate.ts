@@ -12,8 +12,8 @@ import { networkPoliciesApplied, superfluous, workloadPolicyManifests } from "./
 
 /** What there should be: nothing where the network of instances is open. */
 export const workloadPolicies = Effect.fnUntraced(function* (namespace: string, view: InstanceView) {
-  const { openInstanceNetwork, operatorNamespace } = yield* Settings
-  if (openInstanceNetwork) return []
+  const { isolateInstanceNetwork, operatorNamespace } = yield* Settings
+  if (!isolateInstanceNetwork) return []
   const facts = yield* (yield* HostNetwork).facts
   const inner = view.innerNetworkPolicies
   return workloadPolicyManifests({ hostNamespace: namespace, operatorNamespace, facts, inner })

@@ -85,13 +85,15 @@ const refusal = (run: () => unknown): string => {
   return ""
 }
 
-const server = Effect.fnUntraced(function* (policies: PolicyManifests) {
-  const admin = (yield* makeApiServer({ name: "host" })).as("admin")
+const serverFor = Effect.fnUntraced(function* (policies: PolicyManifests) {
+  const api = yield* makeApiServer({ name: "host" })
+  const admin = api.as("admin")
   admin.create(Kinds.CustomResourceDefinition, crd)
   admin.create(Kinds.ValidatingAdmissionPolicy, policies[0])
   admin.create(Kinds.ValidatingAdmissionPolicyBinding, policies[1])
-  return admin
+  return { admin, as: api.as }
 })
+const server = (policies: PolicyManifests) => Effect.map(serverFor(policies), ({ admin }) => admin)
 
 const key = { namespace: "team-a", name: "one" }
 const host = hostNamespace(key)
@@ -109,7 +111,7 @@ describe("the policy for pods of instances", () => {
   ] as const
   describe.each(places)("under %s", (_, root) => {
     const made = Effect.gen(function* () {
-      const admin = yield* server(podPolicyManifests("/base"))
+      const admin = yield* server(podPolicyManifests())
       admin.create(Kinds.Namespace, hostNamespaceManifest(key, root))
       return admin
     })
@@ -137,37 +139,42 @@ describe("the policy for pods of instances", () => {
     }
   })
 
-  it.effect("knows the default root of a namespace from before there was a mark", () =>
+  it.effect("says nothing of what is mounted where the operator has written no root, and all the rest", () =>
     Effect.gen(function* () {
-      const admin = yield* server(podPolicyManifests("/base"))
+      const admin = yield* server(podPolicyManifests())
       const { metadata, ...namespace } = hostNamespaceManifest(key, "")
       const annotations = { "platform.di-framework.dev/instance": "team-a/one" }
       admin.create(Kinds.Namespace, { ...namespace, metadata: { ...metadata, annotations } })
-      const [within] = harmless("/base/team-a/one").filter(({ name }) => name === "storage")
-      const [outside] = escapes("/base/team-a/one").filter(({ name }) => name === "neighbour")
       const asks = (asked: Asked | undefined) =>
         refusal(() => admin.create(Kinds.Pod, pod("asks", podSpec(asked ?? assert.fail("no such pod")))))
-      assert.match(asks(outside), /storage root of its instance, \/base\/team-a\/one;/)
-      assert.strictEqual(asks(within), "")
+      const [neighbour, privileged] = ["neighbour", "privileged"].map((name) =>
+        escapes("/base/team-a/one").find((asked) => asked.name === name),
+      )
+      assert.strictEqual(asks(neighbour), "")
+      assert.match(asks(privileged), /privileged/)
     }),
   )
 
-  it.effect("lets nothing of the node be mounted where nobody has said whose the namespace is", () =>
-    Effect.gen(function* () {
-      const admin = yield* server(podPolicyManifests("/base"))
-      const { metadata, ...namespace } = hostNamespaceManifest(key, "")
-      admin.create(Kinds.Namespace, { ...namespace, metadata: { ...metadata, annotations: {} } })
-      const volumes = [{ name: "a", hostPath: { path: "/any" } }]
-      assert.match(
-        refusal(() => admin.create(Kinds.Pod, pod("asks", podSpec({ name: "a", spec: { volumes } })))),
-        /hostPath/,
-      )
-    }),
+  it.effect(
+    "lets the control plane come back, whatever a webhook has added to its pod, and nobody else by its name",
+    () =>
+      Effect.gen(function* () {
+        const { admin, as } = yield* serverFor(podPolicyManifests())
+        admin.create(Kinds.Namespace, hostNamespaceManifest(key, "/base/team-a/one"))
+        const asked =
+          escapes("/base/team-a/one").find(({ name }) => name === "privileged") ?? assert.fail("no such pod")
+        const says = (user: string, name: string) =>
+          refusal(() => as(user).create(Kinds.Pod, pod(name, podSpec(asked))))
+        const controller = "system:serviceaccount:kube-system:statefulset-controller"
+        assert.strictEqual(says(controller, "vcluster-0"), "")
+        assert.match(says(controller, "vcluster-1"), /privileged/)
+        assert.match(says("admin", "vcluster-0"), /privileged/)
+      }),
   )
 
   it.effect("is about host namespaces alone", () =>
     Effect.gen(function* () {
-      const admin = yield* server(podPolicyManifests("/base"))
+      const admin = yield* server(podPolicyManifests())
       for (const asked of escapes("/base/team-a/one"))
         admin.create(Kinds.Pod, pod(asked.name, podSpec(asked), "default"))
     }),

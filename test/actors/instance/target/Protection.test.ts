@@ -6,6 +6,7 @@ import {
   INSTANCE_POLICY_NAME,
   instancePolicyManifests,
   POD_POLICY_NAME,
+  POLICY_NAME,
   podPolicyManifests,
   policyManifests,
 } from "../../../../src/actors/instance/target/AdmissionPolicies.ts"
@@ -21,7 +22,7 @@ import { settings } from "../../support/World.ts"
 const all: ReadonlyArray<KubeManifest> = [
   ...policyManifests("operator"),
   ...instancePolicyManifests(),
-  ...podPolicyManifests(settings.storageRootBase),
+  ...podPolicyManifests(),
 ]
 
 const seen = (kind: string, name: string) => ({
@@ -31,22 +32,30 @@ const seen = (kind: string, name: string) => ({
 })
 
 /** A server that keeps what is applied beside what somebody has added to the specs, or refuses it. */
-const over = (refusal: Option.Option<KubeError>, added: object = {}, allowPrivilegedInstances = false) => {
+const over = (
+  refusal: Option.Option<KubeError>,
+  added: object = {},
+  allowPrivilegedInstances = false,
+  isRefused: (name: string) => boolean = () => true,
+) => {
   const applied: Array<KubeManifest> = []
   const patched: Array<Patch> = []
   const deleted: Array<string> = []
   const kubernetes = Layer.mock(Kubernetes, {
     whoAmI: Effect.succeed("operator"),
     apply: (_, manifest) =>
-      Option.match(refusal, {
-        onSome: Effect.fail,
-        onNone: () =>
-          Effect.sync(() => {
-            applied.push(manifest)
-            const metadata = { ...manifest.metadata, uid: "u", resourceVersion: "1" }
-            return { ...manifest, metadata, spec: Object.assign({}, manifest.spec, added) }
-          }),
-      }),
+      Option.match(
+        Option.filter(refusal, () => isRefused(manifest.metadata.name)),
+        {
+          onSome: Effect.fail,
+          onNone: () =>
+            Effect.sync(() => {
+              applied.push(manifest)
+              const metadata = { ...manifest.metadata, uid: "u", resourceVersion: "1" }
+              return { ...manifest, metadata, spec: Object.assign({}, manifest.spec, added) }
+            }),
+        },
+      ),
     get: ({ kind }, { name }) => Effect.succeedSome(seen(kind, name)),
     delete: ({ kind }, { name }, options) =>
       Effect.sync(() => {
@@ -115,6 +124,28 @@ describe("the protection", () => {
       ])
     }).pipe(Effect.provide(layer))
   })
+
+  it.effect(
+    "goes without the policies that a role of an earlier release does not name, and not without the first",
+    () =>
+      Effect.gen(function* () {
+        const forbidden = refused(403, "Forbidden")
+        const others = over(forbidden, {}, false, (name) => name !== POLICY_NAME)
+        const state = yield* Effect.flatMap(Protection, ({ ensure }) => ensure).pipe(
+          Effect.provide(others.layer),
+        )
+        assert.isTrue(state.installed)
+        assert.deepStrictEqual(
+          others.applied.map(({ metadata }) => metadata.name),
+          [POLICY_NAME, POLICY_NAME],
+        )
+        const error = yield* Effect.flatMap(Protection, ({ ensure }) => ensure).pipe(
+          Effect.provide(over(forbidden).layer),
+          Effect.flip,
+        )
+        assert.strictEqual(error.code, 403)
+      }),
+  )
 
   it.effect("lets the definition of instances go by its binding alone", () => {
     const { deleted, layer } = over(Option.none())
