@@ -86,15 +86,29 @@ const advice: ReadonlyArray<RegExp> = [
 const withoutNoise = (words: string): string =>
   [...traces, ...advice].reduce((rest, noise) => rest.replace(noise, ""), words)
 
-/** First sentence, then the redacted tail of the words. */
+/**
+ * What to say beside the words of a program that was started in the sandbox, when they read as if it was refused a file:
+ * a sentence, or nothing. Landlock refuses with EACCES, and a move between folders with EXDEV as well (landlock(7)).
+ */
+export const sandboxHint = (words: string): ReadonlyArray<string> =>
+  /\bEACCES\b|permission denied|\bEXDEV\b|cross-device link/i.test(words)
+    ? [
+        "The sandbox of packages keeps a program to the files of its own instance; if it needs others, --sandbox=false lifts it (docs/security.md).",
+      ]
+    : []
+
+/** First sentence, then the redacted tail of the words, then on a line of its own what the sandbox may have to do with it. */
 export const failureMessage = (options: {
   readonly step: string
   readonly version: string
   readonly words: string
   readonly redact: (text: string) => string
+  /** Whether the words are those of a program in the sandbox. Default: false. */
+  readonly sandboxed?: boolean
 }): string => {
   // Redacted before it is cut: a secret cut in two would not be recognised.
   const words = tail(withoutNoise(options.redact(options.words)))
   const first = firstSentence(options.words, options.step, options.version)
-  return words === "" ? `${first}.` : `${first}. ${words}`
+  const hint = options.sandboxed === true ? sandboxHint(options.words) : []
+  return [words === "" ? `${first}.` : `${first}. ${words}`, ...hint].join("\n")
 }

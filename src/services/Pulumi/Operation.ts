@@ -358,7 +358,13 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
         "Cancelled",
       )
     case "Failed": {
-      const message = failureMessage({ step: ending.step, version, words: ending.words, redact })
+      const message = failureMessage({
+        step: ending.step,
+        version,
+        words: ending.words,
+        redact,
+        sandboxed: options.sandbox !== undefined,
+      })
       const locked = /stack is currently locked/i.test(ending.words)
       return yield* new PulumiError({
         step: ending.step,

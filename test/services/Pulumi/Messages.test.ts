@@ -1,5 +1,7 @@
 // What a failure is called, by what the programs really say.
 import { assert, describe, it } from "@effect/vitest"
+import { installFailed } from "../../../src/actors/instance/install/prepare.ts"
+import { MAX_MESSAGE } from "../../../src/schema/Conditions.ts"
 import { failureMessage, tail } from "../../../src/services/Pulumi/Messages.ts"
 import { redaction } from "../../../src/services/Pulumi/Redact.ts"
 
@@ -224,5 +226,38 @@ Node.js v24.1.0`
     const secret = "planted-secret-".repeat(20)
     const words = `${"x ".repeat(100)}${secret}${" y".repeat(400)}`
     assert.notInclude(message(words, [secret]), "planted")
+  })
+
+  const refusals: ReadonlyArray<readonly [who: string, words: string]> = [
+    ["Node", "Error: EACCES: permission denied, open '/state/instances/team-a/two/project/Pulumi.yaml'"],
+    ["Go", "error: open /state/.npmrc: permission denied"],
+    ["Node, of a move", "Error: EXDEV: cross-device link not permitted, rename '/tmp/a' -> '/tmp/b/a'"],
+    ["Go, of a move", "error: rename /tmp/a /tmp/b/a: invalid cross-device link"],
+  ]
+  const told = (words: string, sandboxed: boolean) =>
+    failureMessage({ step: "up", version: "6.0.22", words, redact: redaction([]), sandboxed })
+  const hint =
+    /\nThe sandbox of packages keeps a program to the files of its own instance; .*--sandbox=false lifts it \(docs\/security\.md\)\.$/
+  for (const [who, words] of refusals) {
+    it(`(refused a file, in the words of ${who}) ends with the sandbox and what lifts it, where one is in use`, () => {
+      assert.match(told(words, true), hint)
+      assert.include(told(words, true), words)
+      assert.notInclude(told(words, false), "sandbox")
+      assert.strictEqual(message(words), told(words, false))
+    })
+  }
+
+  it("(refused a file) keeps that end where a condition cuts the words", () => {
+    const { message: kept } = installFailed(
+      "up",
+      "6.0.22",
+      told(`${refusals[0]?.[1]} ${"x ".repeat(2000)}`, true),
+    )
+    assert.isAtMost(Buffer.byteLength(kept), MAX_MESSAGE)
+    assert.match(kept, hint)
+  })
+
+  it("(anything else) does not speak of the sandbox", () => {
+    for (const { words } of failures) assert.strictEqual(told(words, true), message(words))
   })
 })

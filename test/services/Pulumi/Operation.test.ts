@@ -167,6 +167,32 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
   )
 
   it.effect(
+    "that is refused a file in the sandbox fails with a hint at what lifts it, and without one where there is no sandbox",
+    () =>
+      Effect.gen(function* () {
+        const message = "EACCES: permission denied, open '/state/x'"
+        const refused = `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  if (JSON.parse(line).type !== "run") process.exit(0)
+  ${outcome({ outcome: "failed", message })} process.exit(0)
+})`
+        const free = yield* scene(refused)
+        assert.notInclude((yield* Effect.flip(free.run())).message, "sandbox")
+        const { fs, root, run } = yield* scene(refused, (own) => ({
+          sandbox: { launcher: `${own}/launcher`, code: [] },
+        }))
+        yield* fs.writeFileString(
+          `${root}/launcher`,
+          `#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n`,
+        )
+        yield* fs.chmod(`${root}/launcher`, 0o755)
+        const error = yield* Effect.flip(run())
+        assert.include(error.message, message)
+        assert.match(error.message, /\n.*--sandbox=false lifts it \(docs\/security\.md\)\.$/)
+      }),
+    600_000,
+  )
+
+  it.effect(
     "cancels by a line; a runner that takes it ends by itself",
     () =>
       Effect.gen(function* () {

@@ -233,6 +233,38 @@ it.live(
 )
 
 it.live(
+  "an entrypoint that is refused a file in the sandbox is told of with what lifts it",
+  () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const root = yield* scene
+      const launcher = `${root}/launcher`
+      yield* fs.writeFileString(
+        launcher,
+        `#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n`,
+      )
+      yield* fs.chmod(launcher, 0o755)
+      const refused = platform(
+        { "index.js": "throw new Error('EACCES: permission denied, open x')" },
+        "1.0.0",
+      )
+      const broken = platform({ "index.js": "throw new Error('bad entrypoint')" }, "2.0.0")
+      const registry = yield* makeRegistry([refused, broken, provider])
+      yield* withPulumi(
+        optionsIn(root, { registry: registry.url, sandbox: { launcher, code: [] } }),
+        root,
+        Effect.gen(function* () {
+          const pulumi = yield* Pulumi
+          const error = yield* Effect.flip(pulumi.fetch("1.0.0"))
+          assert.match(error.message, /open x.*\n.*--sandbox=false lifts it \(docs\/security\.md\)\.$/s)
+          assert.notInclude((yield* Effect.flip(pulumi.fetch("2.0.0"))).message, "--sandbox")
+        }),
+      )
+    }).pipe(Effect.scoped, Effect.provide(machine)),
+  600_000,
+)
+
+it.live(
   "a plugin that is missing or half unpacked stops before anything runs, naming version and places",
   () =>
     Effect.gen(function* () {
