@@ -51,7 +51,13 @@ const isWrittenByProvider = Effect.fnUntraced(function* (
 ) {
   const text = yield* client
     .raw(`/api/v1/namespaces/${release.namespace}/secrets/${recordName(release, revision)}`)
-    .pipe(Effect.orElseSucceed(() => ""))
+    .pipe(
+      // Gone meanwhile. Any other answer says nothing of who has written it, and is not to be guessed.
+      Effect.catchIf(
+        ({ code }) => code === 404,
+        () => Effect.succeed(""),
+      ),
+    )
   return Option.exists(decodeManaged(text), ({ metadata }) =>
     (metadata.managedFields ?? []).some(({ manager }) => manager?.startsWith(provider) === true),
   )

@@ -4,6 +4,8 @@ import { gunzipSync, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { Deployment, Secret, Service } from "../../../src/services/Kubernetes/Kinds.ts"
+import { KubeError, type KubernetesClient } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { useOf } from "../../../src/services/Pulumi/Adoption.ts"
 import { type Way, wayOf } from "../../../src/services/Pulumi/ReleasesInTheWay.ts"
 import type { InstanceRecord } from "../../../src/services/StateStore/StateStore.ts"
 import { at, listOf, objectOf } from "../../twins/kubernetes/Json.ts"
@@ -232,6 +234,34 @@ describe("a Helm release that is in use and that the state does not know", () =>
       assert.include(world.steps.join("\n"), "was left half-way and has been uninstalled")
       assert.isTrue(knows(world))
       assert.deepStrictEqual((yield* world.run({ refresh: true })).changes, { same: whole })
+    }),
+  )
+})
+
+describe("a record that cannot be read", () => {
+  const answering = (code: number) =>
+    ({
+      list: () =>
+        Effect.succeed([
+          {
+            apiVersion: "v1",
+            kind: "Secret",
+            metadata: {
+              name: first,
+              uid: "u",
+              resourceVersion: "1",
+              labels: { status: "deployed", version: "1" },
+            },
+          },
+        ]),
+      raw: () => Effect.fail(new KubeError({ code, reason: "x", request: "GET record", message: "x" })),
+    }) as unknown as KubernetesClient
+  const look = (code: number) => useOf(answering(code), { urn: "u", namespace, name: "wasmcloud" })
+
+  it.effect("says nothing of who has made the release: the operation fails and is tried again", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* Effect.flip(look(503))).code, 503)
+      assert.deepStrictEqual(yield* look(404), { inUse: 1, byEngine: false })
     }),
   )
 })
