@@ -78,8 +78,10 @@ export class Protection extends Context.Service<
     Effect.gen(function* () {
       const kubernetes = yield* Kubernetes
       const { allowPrivilegedInstances } = yield* Settings
+      /** Counts what was seen to change: what was applied before the last change is not known to be there any more. */
+      const changes = yield* Ref.make(0)
       const known = yield* Ref.make(
-        Option.none<{ readonly state: ProtectionState; readonly since: number }>(),
+        Option.none<{ readonly state: ProtectionState; readonly since: number; readonly changes: number }>(),
       )
       const apply = Effect.fn("Protection.ensure")(
         function* () {
@@ -96,32 +98,38 @@ export class Protection extends Context.Service<
       return {
         state: Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
+          const seen = yield* Ref.get(changes)
           const believed = Option.filter(
             yield* Ref.get(known),
             // A clock may have been set back meanwhile.
-            ({ state, since }) =>
-              state.installed || Math.abs(now - since) < Duration.toMillis(unavailableFor),
+            (one) =>
+              one.changes === seen &&
+              (one.state.installed || Math.abs(now - one.since) < Duration.toMillis(unavailableFor)),
           )
           return Option.map(believed, ({ state }) => state)
         }),
-        ensure: apply().pipe(
-          Effect.catchIf(
-            (error) => error.code === 404,
-            () =>
-              Effect.succeed({
-                installed: false,
-                message:
-                  "this API server has no ValidatingAdmissionPolicy (Kubernetes 1.30 or later): service/vcluster is unprotected",
-              }),
-          ),
-          Effect.tap((state) =>
-            Effect.flatMap(Clock.currentTimeMillis, (since) => Ref.set(known, Option.some({ state, since }))),
-          ),
-        ),
+        ensure: Effect.gen(function* () {
+          // Before anything is applied: a change in the middle of it is one that it has not seen.
+          const seen = yield* Ref.get(changes)
+          const state = yield* apply().pipe(
+            Effect.catchIf(
+              (error) => error.code === 404,
+              () =>
+                Effect.succeed({
+                  installed: false,
+                  message:
+                    "this API server has no ValidatingAdmissionPolicy (Kubernetes 1.30 or later): service/vcluster is unprotected",
+                }),
+            ),
+          )
+          const since = yield* Clock.currentTimeMillis
+          yield* Ref.set(known, Option.some({ state, since, changes: seen }))
+          return state
+        }),
         letDefinitionGo: remove(ValidatingAdmissionPolicyBinding, INSTANCE_POLICY_NAME).pipe(
           Effect.provideService(Kubernetes, kubernetes),
         ),
-        invalidate: Ref.set(known, Option.none()),
+        invalidate: Ref.update(changes, (count) => count + 1),
       }
     }),
   )

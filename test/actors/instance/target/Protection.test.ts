@@ -41,6 +41,7 @@ const over = (
   const applied: Array<KubeManifest> = []
   const patched: Array<Patch> = []
   const deleted: Array<string> = []
+  const meanwhile = { does: Effect.void }
   const kubernetes = Layer.mock(Kubernetes, {
     whoAmI: Effect.succeed("operator"),
     apply: (_, manifest) =>
@@ -53,7 +54,7 @@ const over = (
               applied.push(manifest)
               const metadata = { ...manifest.metadata, uid: "u", resourceVersion: "1" }
               return { ...manifest, metadata, spec: Object.assign({}, manifest.spec, added) }
-            }),
+            }).pipe(Effect.tap(() => meanwhile.does)),
         },
       ),
     get: ({ kind }, { name }) => Effect.succeedSome(seen(kind, name)),
@@ -73,6 +74,7 @@ const over = (
     applied,
     patched,
     deleted,
+    meanwhile,
     layer: Protection.layer.pipe(Layer.provide(Layer.mergeAll(kubernetes, flags))),
   }
 }
@@ -146,6 +148,19 @@ describe("the protection", () => {
         assert.strictEqual(error.code, 403)
       }),
   )
+
+  it.effect("is unknown when somebody changes it while it is applied", () => {
+    const { layer, meanwhile } = over(Option.none())
+    return Effect.gen(function* () {
+      const protection = yield* Protection
+      meanwhile.does = protection.invalidate
+      yield* protection.ensure
+      meanwhile.does = Effect.void
+      assert.isTrue(Option.isNone(yield* protection.state))
+      yield* protection.ensure
+      assert.isTrue(Option.isSome(yield* protection.state))
+    }).pipe(Effect.provide(layer))
+  })
 
   it.effect("lets the definition of instances go by its binding alone", () => {
     const { deleted, layer } = over(Option.none())
