@@ -64,10 +64,6 @@ export const spanText = (millis: number): string => {
   return `${Math.floor(hours / 24)}d`
 }
 
-/** Milliseconds since the epoch; of what is no time, the epoch. */
-export const millisOf = (time: string): number =>
-  Option.match(parseTime(time), { onNone: () => 0, onSome: DateTime.toEpochMillis })
-
 /** Since then; nothing of what is no time. */
 export const ageOf = (time: string | undefined, now: number): string | undefined =>
   Option.getOrUndefined(

@@ -1,9 +1,9 @@
 // `kubectl pi events`: the Events of an instance, oldest first.
-import { Clock, Console, Effect, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { Command } from "effect/cli"
 import { getInstance } from "./Instance.ts"
 import { getJson } from "./Kubectl.ts"
-import { answer, instanceArgument, root, where } from "./root.ts"
+import { answer, answerNothing, instanceArgument, where } from "./root.ts"
 import { ageOf, Colours, type Paint, painter, table } from "./Words.ts"
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -79,11 +79,10 @@ export const events = Command.make(
     const paint = painter(yield* Colours)
     if (told.length === 0) {
       const { namespace } = found.instance.metadata
-      yield* Console.error(
+      return yield* answerNothing(
+        { events: told },
         `there are no Events of ${namespace}/${name}: none was written yet, or the API server has forgotten them, after an hour by default; kubectl pi history ${name} -n ${namespace} goes back further`,
       )
-      // A table without a row would be no answer.
-      if ((yield* root).output === "text") return
     }
     yield* answer({ events: told }, () => eventsText(told, now, paint))
   }),

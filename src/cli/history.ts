@@ -1,12 +1,12 @@
 // `kubectl pi history`: the last operations, from the ConfigMap beside the instance.
-import { Console, DateTime, Effect, Option, Schema } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
 import { Command } from "effect/cli"
 import { HistoryText, type PastOperation } from "../schema/History.ts"
 import { HISTORY_KEY, historyConfigMapName } from "../schema/Names.ts"
 import { parseTime } from "../schema/Time.ts"
 import { getInstance } from "./Instance.ts"
 import { cannot, getJson } from "./Kubectl.ts"
-import { answer, instanceArgument, root, where } from "./root.ts"
+import { answer, answerNothing, instanceArgument, where } from "./root.ts"
 import { type Colour, Colours, type Paint, painter, plain, spanText, table } from "./Words.ts"
 
 const ConfigMaps = Schema.Struct({
@@ -86,8 +86,7 @@ export const history = Command.make(
     const { operations } = yield* readHistory(yield* where, name)
     const paint = painter(yield* Colours)
     if (operations.length === 0) {
-      yield* Console.error("no operation of this instance has ended yet")
-      if ((yield* root).output === "text") return
+      return yield* answerNothing({ operations }, "no operation of this instance has ended yet")
     }
     yield* answer({ operations }, () => historyText(operations, paint))
   }),

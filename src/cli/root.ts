@@ -56,3 +56,9 @@ export const answer = Effect.fnUntraced(function* (value: unknown, text: () => s
   const { output } = yield* root
   yield* Console.log(output === "json" ? JSON.stringify(value, null, 2) : text())
 })
+
+/** Says why there is nothing to list. As text that is the whole answer: a table without a row would be none. */
+export const answerNothing = Effect.fnUntraced(function* (value: unknown, why: string) {
+  yield* Console.error(why)
+  if ((yield* root).output === "json") yield* answer(value, () => "")
+})

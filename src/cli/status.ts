@@ -1,21 +1,12 @@
 // `kubectl pi status`: conditions, the gates an instance passes on its way, what is waited for and since when.
 import { Clock, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
+import { epochMillis } from "../schema/Time.ts"
 import { reasonUrl } from "./Documentation.ts"
 import { type Condition, getInstance, type Instance } from "./Instance.ts"
 import { PiError } from "./Kubectl.ts"
 import { answer, instanceArgument, where } from "./root.ts"
-import {
-  ageOf,
-  type Colour,
-  Colours,
-  indented,
-  millisOf,
-  type Paint,
-  painter,
-  plain,
-  table,
-} from "./Words.ts"
+import { ageOf, type Colour, Colours, indented, type Paint, painter, plain, table } from "./Words.ts"
 
 export type GateState = "passed" | "waiting" | "failed" | "later"
 
@@ -86,7 +77,7 @@ const toldBy = ({ status }: Instance, ready: Condition, target: Condition | unde
 const latest = (times: ReadonlyArray<string | undefined>): string | undefined =>
   times
     .flatMap((time) => (time === undefined ? [] : [time]))
-    .toSorted((one, other) => millisOf(one) - millisOf(other))
+    .toSorted((one, other) => epochMillis(one) - epochMillis(other))
     .at(-1)
 
 /** What the instance waits for now; nothing when it is Ready, and its newest generation is settled. */

@@ -1,5 +1,5 @@
 // `kubectl pi trace`: the traces of an instance's operations, and what is in one of them where Jaeger has it.
-import { Console, Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import type { PastOperation } from "../schema/History.ts"
@@ -7,7 +7,7 @@ import { ANNOTATION_TRACE } from "../schema/Names.ts"
 import { readHistory } from "./history.ts"
 import type { Instance } from "./Instance.ts"
 import { cannot, misused } from "./Kubectl.ts"
-import { answer, instanceArgument, root, where } from "./root.ts"
+import { answer, answerNothing, instanceArgument, where } from "./root.ts"
 import { Colours, type Paint, painter, plain, spanText, table } from "./Words.ts"
 
 export interface Known {
@@ -133,10 +133,10 @@ export const trace = Command.make(
     const paint = painter(yield* Colours)
     if (Option.isNone(jaeger)) {
       if (known.length === 0) {
-        yield* Console.error(
+        return yield* answerNothing(
+          { traces: known },
           "no trace of this instance is known: the operator traces where OTEL_EXPORTER_OTLP_ENDPOINT names a collector",
         )
-        if ((yield* root).output === "text") return
       }
       return yield* answer({ traces: known }, () =>
         table(

@@ -28,6 +28,7 @@ import { decodeEvent, decodeRequest } from "../../src/services/Pulumi/Protocol.t
 import { kubeconfigSecrets, redaction } from "../../src/services/Pulumi/Redact.ts"
 import { readState } from "../../src/services/Pulumi/StateFile.ts"
 import { InstanceRecord, OperationMarker } from "../../src/services/StateStore/StateStore.ts"
+import { isJson } from "../twins/kubernetes/Json.ts"
 import type { Json } from "./mutations.ts"
 
 /** Stands in every sample where a secret would. */
@@ -43,9 +44,8 @@ interface Common {
   readonly name: string
   /** The refusal is for people who may not see a secret that came in. */
   readonly secret?: boolean
-  /** What is kept is at most this many times as long as what came in, or the given bytes where that is more. */
+  /** What is kept is at most this many times as long as what came in; of little that came in it may be more. */
   readonly growth?: number
-  readonly atMost?: number
 }
 export type Border = Common &
   (
@@ -74,8 +74,7 @@ const answerOf = <A, E>(effect: Effect.Effect<A, E>, words: (error: E) => string
 }
 const ofOption = (option: Option.Option<unknown>): Answer =>
   Option.match(option, { onNone: () => ({ refused: undefined }), onSome: (taken) => ({ taken }) })
-const ofExit = (exit: Exit.Exit<unknown, unknown>): Answer =>
-  Exit.isSuccess(exit) ? { taken: exit.value } : answerOf(exit, () => undefined)
+const ofExit = (exit: Exit.Exit<unknown, unknown>): Answer => answerOf(exit, () => undefined)
 const textOf = (input: Uint8Array): string => Buffer.from(input).toString("utf8")
 const asText = (schema: Schema.Codec<unknown, string>) => {
   const decode = Schema.decodeEffect(schema)
@@ -129,16 +128,13 @@ const namesField = (message: string): string => {
 }
 const refusedFields = (error: Schema.SchemaError): string => namesField(formatSchemaError(error))
 
-const isObject = (value: Json): value is { readonly [key: string]: Json } =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Only a policy that says so, or says nothing, deletes. */
 const deletionView = (input: Json): Answer => {
   const answer = answerOf(decodeDeletionView(input), refusedFields)
   if (!("taken" in answer)) return answer
-  const spec = isObject(input) ? input.spec : undefined
+  const spec = isJson(input) ? input.spec : undefined
   const policy =
-    spec !== undefined && isObject(spec) ? spec.deletionPolicy : spec === undefined ? undefined : "?"
+    spec !== undefined && isJson(spec) ? spec.deletionPolicy : spec === undefined ? undefined : "?"
   const deletes = (answer.taken as { readonly deletionPolicy: string }).deletionPolicy === "Delete"
   if (deletes && ![undefined, null, "", "Delete"].some((plain) => plain === policy))
     throw new Error(`deleted by the policy ${JSON.stringify(policy)}`)
@@ -293,9 +289,9 @@ export const borders: ReadonlyArray<Border> = [
       { annotations: { trace: `${traceParent} 3 2026-11-03T10:00:00Z 4be1`, time: "2026-11-03T10:00:00Z" } },
     ],
     decode: (input) => {
-      const given = isObject(input) ? input.annotations : undefined
+      const given = isJson(input) ? input.annotations : undefined
       const annotations = Object.fromEntries(
-        Object.entries(given !== undefined && isObject(given) ? given : {}).filter(
+        Object.entries(given !== undefined && isJson(given) ? given : {}).filter(
           (entry): entry is [string, string] => typeof entry[1] === "string",
         ),
       )

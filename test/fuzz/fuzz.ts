@@ -26,7 +26,7 @@ const smallest = 64 * 1024
 /** Throws what is wrong with an answer. */
 export const assertBounded = (border: Border, input: number, answer: Answer): void => {
   if ("taken" in answer) {
-    const most = Math.max(border.atMost ?? smallest, input * (border.growth ?? 16))
+    const most = Math.max(smallest, input * (border.growth ?? 16))
     const size = sizeOf(answer.taken)
     if (size > most) throw new Error(`keeps ${size} bytes of ${input}`)
     return

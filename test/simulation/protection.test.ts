@@ -9,22 +9,18 @@ import {
 import { ANNOTATION_PROTECT, ANNOTATION_STORAGE_ROOT, CRD_NAME } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { escapes, podSpec } from "../support/escapes.ts"
-import { ApiStatus } from "../twins/kubernetes/ApiServer.ts"
+import { refusal } from "../twins/kubernetes/refusal.ts"
 import { simulate, until } from "../twins/simulation/Simulation.ts"
 import { key, type World } from "../twins/world/World.ts"
 import { gone, leavesNothing, ready, start, storageRoot } from "./deletions.ts"
 
 vi.setConfig({ testTimeout: 600_000 })
 
-const refusal = (run: () => unknown): string => {
-  try {
-    run()
-  } catch (error) {
-    if (error instanceof ApiStatus) return error.message
-    throw error
-  }
-  return ""
-}
+const annotate = (world: World, value: string | null) =>
+  world.admin.patch(Kinds.PlatformInstance, key, {
+    type: "merge",
+    patch: { metadata: { annotations: { [ANNOTATION_PROTECT]: value } } },
+  })
 const binding = (world: World, name: string) =>
   world.admin.get(Kinds.ValidatingAdmissionPolicyBinding, { name })
 const dropDefinition = (world: World) =>
@@ -93,22 +89,17 @@ describe("an instance that is annotated as protected", () => {
     simulate(
       Effect.gen(function* () {
         const world = yield* start()
-        const annotate = (value: string | null) =>
-          world.admin.patch(Kinds.PlatformInstance, key, {
-            type: "merge",
-            patch: { metadata: { annotations: { [ANNOTATION_PROTECT]: value } } },
-          })
-        annotate("true")
+        annotate(world, "true")
         assert.include(
           refusal(() => world.remove()),
           `${ANNOTATION_PROTECT}-`,
         )
         yield* Effect.sleep("1 hour")
         assert.isTrue(world.isReady())
-        annotate(null)
+        annotate(world, null)
         world.remove()
         // One that is going is ended, though it is annotated meanwhile.
-        annotate("true")
+        annotate(world, "true")
         yield* leavesNothing(world)
       }),
       { seed: 1 },
@@ -118,17 +109,12 @@ describe("an instance that is annotated as protected", () => {
     simulate(
       Effect.gen(function* () {
         const world = yield* start()
-        const annotate = (value: string | null) =>
-          world.admin.patch(Kinds.PlatformInstance, key, {
-            type: "merge",
-            patch: { metadata: { annotations: { [ANNOTATION_PROTECT]: value } } },
-          })
-        annotate("true")
+        annotate(world, "true")
         world.admin.delete(Kinds.Namespace, { name: key.namespace })
         yield* Effect.sleep("10 minutes")
         assert.isUndefined(world.instance()?.metadata.deletionTimestamp)
         assert.isDefined(world.admin.get(Kinds.Namespace, { name: world.hostNamespace() }))
-        annotate(null)
+        annotate(world, null)
         yield* gone(world, "30 minutes")
         yield* until(
           () => world.admin.get(Kinds.Namespace, { name: key.namespace }) === undefined,

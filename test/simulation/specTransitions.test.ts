@@ -4,8 +4,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { note } from "../support/figures.ts"
-import { ApiStatus } from "../twins/kubernetes/ApiServer.ts"
 import type { Json } from "../twins/kubernetes/Json.ts"
+import { refusal } from "../twins/kubernetes/refusal.ts"
 import { simulate, until } from "../twins/simulation/Simulation.ts"
 import { paths } from "../twins/world/Image.ts"
 import { key } from "../twins/world/World.ts"
@@ -40,20 +40,17 @@ const says = (message: string, { path }: Property, value: unknown): boolean =>
 /** Writes it, as a user does; the server's words when it is refused. */
 const ask = (world: CheckedWorld, spec: Json): string | undefined => {
   const object = world.instance()
-  try {
-    if (object === undefined)
-      world.admin.create(Kinds.PlatformInstance, {
-        apiVersion: "platform.di-framework.dev/v1alpha1",
-        kind: "PlatformInstance",
-        metadata: key,
-        spec,
-      })
-    else world.admin.update(Kinds.PlatformInstance, { ...object, spec })
-    return undefined
-  } catch (error) {
-    if (error instanceof ApiStatus) return error.message
-    throw error
-  }
+  const said = refusal(() =>
+    object === undefined
+      ? world.admin.create(Kinds.PlatformInstance, {
+          apiVersion: "platform.di-framework.dev/v1alpha1",
+          kind: "PlatformInstance",
+          metadata: key,
+          spec,
+        })
+      : world.admin.update(Kinds.PlatformInstance, { ...object, spec }),
+  )
+  return said === "" ? undefined : said
 }
 
 const settled = (world: CheckedWorld) => {

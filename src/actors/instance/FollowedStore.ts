@@ -1,6 +1,6 @@
 // A cache that is asked past where it is known to be behind: a write of ours that it has not shown in time, or a live read
 // that it contradicts. Whoever decided by it would do a thing twice.
-import { Effect, Option, type Scope } from "effect"
+import { Effect, Option, type Scope, Stream } from "effect"
 import {
   type KubeError,
   type KubeObject,
@@ -32,6 +32,19 @@ const versions = (objects: ReadonlyArray<KubeObject>): string =>
     .map(({ metadata: { name, uid, resourceVersion } }) => `${name} ${uid} ${resourceVersion}`)
     .toSorted()
     .join()
+
+/** Of a kind that nobody needs to follow: empty, at once and for good. */
+export const nothingFollowed: FollowedStore = {
+  list: Effect.succeed([]),
+  synced: Effect.void,
+  changes: Stream.never,
+  get: () => Effect.succeedNone,
+  byNamespace: () => Effect.succeed([]),
+  all: Effect.succeed([]),
+  cached: () => Effect.succeedNone,
+  awaitWrite: () => Effect.void,
+  distrust: () => Effect.void,
+}
 
 export const makeFollowedStore = Effect.fnUntraced(function* (
   kind: ResourceKind,

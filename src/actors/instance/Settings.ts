@@ -15,7 +15,7 @@ export interface InstanceSettings {
   readonly watchNamespaces: ReadonlyArray<string>
   /** No policy keeps instances' pods from being privileged. */
   readonly allowPrivilegedInstances: boolean
-  /** No network policy keeps instances' workloads from each other, the operator, the API server and metadata services. */
+  /** Network policies keep instances' workloads from each other, the operator, the API server and metadata services. */
   readonly isolateInstanceNetwork: boolean
   /** Ranges of the cluster's pods in CIDR notation; empty: as the nodes say. */
   readonly podRanges: ReadonlyArray<string>

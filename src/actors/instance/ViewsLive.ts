@@ -11,7 +11,8 @@ import {
 import * as Kinds from "../../services/Kubernetes/Kinds.ts"
 import type { KubeObject, ResourceKind } from "../../services/Kubernetes/Kubernetes.ts"
 import { makeStore, type StoreChange } from "../../services/Kubernetes/Store.ts"
-import { type FollowedStore, makeFollowedStore } from "./FollowedStore.ts"
+import { type FollowedStore, makeFollowedStore, nothingFollowed } from "./FollowedStore.ts"
+import { Settings } from "./Settings.ts"
 import { SOURCE_SECRET } from "./target/Kubeconfig.ts"
 import { SYNCED_LABEL } from "./target/NetworkPolicies.ts"
 import { CONTROL_PLANE_SELECTOR, RELEASE_SELECTOR } from "./target/observeTarget.ts"
@@ -22,11 +23,15 @@ import { Views, type Wakeup } from "./Views.ts"
 
 const makeStores = Effect.gen(function* () {
   const metadataOnly = true
+  const { isolateInstanceNetwork } = yield* Settings
   return yield* Effect.all({
     instances: makeFollowedStore(Kinds.PlatformInstance),
     namespaces: makeFollowedStore(Kinds.Namespace, { labelSelector: `${LABEL_HOST_NAMESPACE}=true` }),
     networkPolicies: makeFollowedStore(Kinds.NetworkPolicy, { labelSelector: MANAGED_BY_SELECTOR }),
-    innerNetworkPolicies: makeFollowedStore(Kinds.NetworkPolicy, { labelSelector: SYNCED_LABEL }),
+    // The policies of the operator that follow them are there only where they are asked for.
+    innerNetworkPolicies: isolateInstanceNetwork
+      ? makeFollowedStore(Kinds.NetworkPolicy, { labelSelector: SYNCED_LABEL })
+      : Effect.succeed(nothingFollowed),
     releaseSecrets: makeFollowedStore(Kinds.Secret, { labelSelector: RELEASE_SELECTOR, metadataOnly }),
     sourceSecrets: makeFollowedStore(Kinds.Secret, { labelSelector: "app=vcluster", metadataOnly }),
     kubeconfigSecrets: makeFollowedStore(Kinds.Secret, { labelSelector: MANAGED_BY_SELECTOR, metadataOnly }),

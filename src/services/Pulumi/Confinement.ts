@@ -71,29 +71,30 @@ export interface Command {
   readonly args: ReadonlyArray<string>
 }
 
+/** The command in the sandbox, if there is one. */
+const inSandbox = (
+  { command, args }: Command,
+  { sandbox }: PulumiOptions,
+  grants: (sandbox: Sandbox) => Grants,
+): Command =>
+  sandbox === undefined ? { command, args } : confined(sandbox.launcher, grants(sandbox), command, args)
+
 /** The command of a run of the program, in the sandbox if there is one. */
 export const operationCommand = (
-  { command, args }: Command,
+  command: Command,
   files: OperationFiles,
   options: PulumiOptions,
   env: Readonly<Record<string, string>>,
-): Command =>
-  options.sandbox === undefined
-    ? { command, args }
-    : confined(options.sandbox.launcher, operationGrants(options.sandbox, files, options, env), command, args)
+): Command => inSandbox(command, options, (sandbox) => operationGrants(sandbox, files, options, env))
 
 /** The command that loads a package to read what it says of itself: it writes nothing. */
 export const readingCommand = (
-  { command, args }: Command,
+  command: Command,
   packageDirectory: string,
   options: PulumiOptions,
   env: Readonly<Record<string, string>>,
 ): Command =>
-  options.sandbox === undefined
-    ? { command, args }
-    : confined(
-        options.sandbox.launcher,
-        { read: [...programs(options.sandbox, options, env), packageDirectory], write: [] },
-        command,
-        args,
-      )
+  inSandbox(command, options, (sandbox) => ({
+    read: [...programs(sandbox, options, env), packageDirectory],
+    write: [],
+  }))

@@ -86,16 +86,17 @@ const advice: ReadonlyArray<RegExp> = [
 const withoutNoise = (words: string): string =>
   [...traces, ...advice].reduce((rest, noise) => rest.replace(noise, ""), words)
 
+const sandboxHint =
+  "The sandbox of packages keeps a program to the files of its own instance; if it needs others, --sandbox=false lifts it (docs/security.md)."
+
 /**
- * What to say beside the words of a program that was started in the sandbox, when they read as if it was refused a file:
- * a sentence, or nothing. Landlock refuses with EACCES, and a move between folders with EXDEV as well (landlock(7)).
+ * The message, and on a line of its own what the sandbox may have to do with it, when the words of a program in it read as
+ * if it was refused a file. Landlock refuses with EACCES, and a move between folders with EXDEV as well (landlock(7)).
  */
-export const sandboxHint = (words: string): ReadonlyArray<string> =>
-  /\bEACCES\b|permission denied|\bEXDEV\b|cross-device link/i.test(words)
-    ? [
-        "The sandbox of packages keeps a program to the files of its own instance; if it needs others, --sandbox=false lifts it (docs/security.md).",
-      ]
-    : []
+export const withSandboxHint = (message: string, words: string, sandboxed: boolean): string =>
+  sandboxed && /\bEACCES\b|permission denied|\bEXDEV\b|cross-device link/i.test(words)
+    ? `${message}\n${sandboxHint}`
+    : message
 
 /** First sentence, then the redacted tail of the words, then on a line of its own what the sandbox may have to do with it. */
 export const failureMessage = (options: {
@@ -109,6 +110,6 @@ export const failureMessage = (options: {
   // Redacted before it is cut: a secret cut in two would not be recognised.
   const words = tail(withoutNoise(options.redact(options.words)))
   const first = firstSentence(options.words, options.step, options.version)
-  const hint = options.sandboxed === true ? sandboxHint(options.words) : []
-  return [words === "" ? `${first}.` : `${first}. ${words}`, ...hint].join("\n")
+  const message = words === "" ? `${first}.` : `${first}. ${words}`
+  return withSandboxHint(message, options.words, options.sandboxed === true)
 }

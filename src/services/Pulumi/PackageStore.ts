@@ -17,7 +17,7 @@ import { runChild } from "../Process/Child.ts"
 import { approvedHostBuilds, decodeReading } from "./ApprovedHostBuilds.ts"
 import { readingCommand } from "./Confinement.ts"
 import { baseEnvironment } from "./Environment.ts"
-import { sandboxHint, tail } from "./Messages.ts"
+import { tail, withSandboxHint } from "./Messages.ts"
 import { fetchError, npmInstall } from "./Npm.ts"
 import type { PulumiOptions } from "./Options.ts"
 import { contentDigest, fingerprint, makeReadOnly, makeWritable } from "./PackageDigest.ts"
@@ -78,14 +78,8 @@ const readHostBuilds = Effect.fn("PackageStore.readHostBuilds")(function* (
     }),
   )
   if (!Option.contains(result.exitCode, 0)) {
-    const hint = options.sandbox === undefined ? [] : sandboxHint(result.stderr)
-    return yield* fetchError(
-      version,
-      [
-        `The package's main entrypoint cannot be loaded; use another spec.version. ${tail(result.stderr)}`,
-        ...hint,
-      ].join("\n"),
-    )
+    const message = `The package's main entrypoint cannot be loaded; use another spec.version. ${tail(result.stderr)}`
+    return yield* fetchError(version, withSandboxHint(message, result.stderr, options.sandbox !== undefined))
   }
   return yield* decodeReading(result.stdout).pipe(
     Effect.map(approvedHostBuilds),

@@ -13,7 +13,7 @@ import { hostNamespaceManifest } from "../../../../src/actors/instance/target/Ho
 import { CRD_NAME, hostNamespace } from "../../../../src/schema/Names.ts"
 import * as Kinds from "../../../../src/services/Kubernetes/Kinds.ts"
 import { type Asked, escapes, harmless, podSpec } from "../../../support/escapes.ts"
-import { ApiStatus } from "../../../twins/kubernetes/ApiServer.ts"
+import { refusal } from "../../../twins/kubernetes/refusal.ts"
 import { makeApiServer } from "../../../twins/kubernetes/Server.ts"
 import { crd } from "../../../twins/world/Installation.ts"
 
@@ -73,17 +73,6 @@ describe("the admission policy", () => {
     )
   }
 })
-
-/** What a request was refused with; empty when it was not. */
-const refusal = (run: () => unknown): string => {
-  try {
-    run()
-  } catch (error) {
-    if (error instanceof ApiStatus) return error.message
-    throw error
-  }
-  return ""
-}
 
 const serverFor = Effect.fnUntraced(function* (policies: PolicyManifests) {
   const api = yield* makeApiServer({ name: "host" })
