@@ -1,8 +1,10 @@
 // `kubectl pi status`: conditions, the gates an instance passes on its way, what is waited for and since when.
 import { Clock, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
+import { ANNOTATION_PAUSED } from "../schema/Names.ts"
 import { epochMillis } from "../schema/Time.ts"
 import { reasonUrl } from "./Documentation.ts"
+import { dayTwoFacts, dayTwoOf } from "./dayTwo.ts"
 import { type Condition, getInstance, type Instance } from "./Instance.ts"
 import { PiError } from "./Kubectl.ts"
 import { answer, instanceArgument, where } from "./root.ts"
@@ -99,9 +101,15 @@ export const waitingOf = (instance: Instance): Waiting | undefined => {
     ])
     return { reason, message, ...(since === undefined ? {} : { since }) }
   }
-  return (instance.status?.observedGeneration ?? 0) < generation
+  if ((instance.status?.observedGeneration ?? 0) >= generation) return undefined
+  const { pausedSince } = dayTwoOf(instance)
+  return pausedSince === undefined
     ? { reason: "Installing", message: `generation ${generation} is not applied yet` }
-    : undefined
+    : {
+        reason: "Paused",
+        message: `generation ${generation} is applied when annotation ${ANNOTATION_PAUSED} goes`,
+        since: pausedSince,
+      }
 }
 
 const stateWords: Record<GateState, readonly [text: string, colour: Colour]> = {
@@ -127,6 +135,7 @@ export const statusText = (instance: Instance, now: number, paint: Paint): strin
       ageOf(status.lastRepair, now) === undefined ? undefined : `${ageOf(status.lastRepair, now)} ago`,
     ],
     ["Age", ageOf(metadata.creationTimestamp, now)],
+    ...dayTwoFacts(dayTwoOf(instance), now),
   ]
   const since = ageOf(waiting?.since, now)
   const url = waiting === undefined ? undefined : reasonUrl(waiting.reason)
@@ -194,6 +203,7 @@ export const status = Command.make(
         version: spec?.version,
         generation: metadata.generation,
         ...instance.status,
+        ...dayTwoOf(instance),
         gates: metadata.deletionTimestamp === undefined ? gatesOf(instance) : [],
         waitingFor: waiting ?? null,
       },

@@ -79,6 +79,9 @@ export const eventOnlyReasons = [
   "DnsUnavailable",
   "LeftBehind",
   "InternalError",
+  "AnnotationInvalid",
+  "Paused",
+  "Resumed",
 ] as const
 
 /** Every reason an Event can have: why an install ran, why something failed, and what Events alone tell. */

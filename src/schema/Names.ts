@@ -29,6 +29,10 @@ export const ANNOTATION_PROTECT = `${GROUP}/protect`
 export const ANNOTATION_HELM_WRITER = `${GROUP}/helm-writer`
 /** The trace of the newest change: its `traceparent`, the generation it is of, and since when it runs. */
 export const ANNOTATION_TRACE = `${GROUP}/trace`
+/** `"true"`, set by a person: nothing of the instance is written. */
+export const ANNOTATION_PAUSED = `${GROUP}/paused`
+/** What the operator remembers of the annotations of people: since when, what stood before, what it has told (DayTwo.ts). */
+export const ANNOTATION_DAY_TWO = `${GROUP}/day-two`
 /** `"true"`, set by a person: leave the default storage root on the node. */
 export const ANNOTATION_SKIP_STORAGE_CLEANUP = `${GROUP}/skip-storage-cleanup`
 /** Any value, set by a person: one that is new ends the pause after failures, and the next try is made at once. */

@@ -68,6 +68,28 @@ describe("status", () => {
     }),
   )
 
+  it.effect(
+    "says since when an instance is paused, and that its newest generation waits for the end of it",
+    () =>
+      Effect.gen(function* () {
+        const pausedSince = "2026-01-01T00:00:00Z"
+        const annotations = {
+          "platform.di-framework.dev/paused": "true",
+          "platform.di-framework.dev/day-two": JSON.stringify({ uid: instance.metadata.uid, pausedSince }),
+        }
+        const generation = instance.metadata.generation + 1
+        const paused = { ...instance, metadata: { ...instance.metadata, generation, annotations } }
+        const text = yield* runPi(["status", "one"], { [PI]: paused })
+        assert.match(text.out, /^ {2}Paused: +for \d+[sd], since 2026-01-01T00:00:00Z$/m)
+        assert.match(text.out, /^Waiting for: Paused, for \d+[sd]$/m)
+        const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], { [PI]: paused })).out)
+        assert.strictEqual(json.pausedSince, pausedSince)
+        const copy = { ...paused, metadata: { ...paused.metadata, uid: "another life" } }
+        const unseen = yield* runPi(["status", "one"], { [PI]: copy })
+        assert.match(unseen.out, /^ {2}Paused: +asked for, and not yet seen/m)
+      }),
+  )
+
   it.effect("names the gate, what is waited for and since when", () =>
     Effect.gen(function* () {
       const pending = withConditions([

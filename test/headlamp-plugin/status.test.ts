@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { crd } from "../../headlamp-plugin/src/generated/crd.ts"
+import { dayTwoOf } from "../../headlamp-plugin/src/logic/dayTwo.ts"
 import { deletionPlan, holdupOf } from "../../headlamp-plugin/src/logic/deletion.ts"
 import { kubeconfigOf } from "../../headlamp-plugin/src/logic/kubeconfig.ts"
 import {
@@ -122,6 +123,27 @@ describe("every reason the operator has", () => {
   it("and one of a later release to the page", () => {
     const [view] = conditionsOf(instance({ conditions: [condition("Ready", "False", "Asleep")] }))
     assert.isTrue(view?.link?.endsWith("/docs/reasons.md"), view?.link)
+  })
+})
+
+describe("a pause", () => {
+  const memo = (uid: string) => JSON.stringify({ uid, pausedSince: "2026-11-03T10:00:00Z" })
+  const annotated = (annotations: Readonly<Record<string, string>>) =>
+    dayTwoOf(instance(undefined, {}, { uid: "life", annotations }))
+
+  it("is since when the operator has seen it", () => {
+    assert.deepStrictEqual(annotated({ [crd.paused]: "true", [crd.dayTwo]: memo("life") }), {
+      pausedSince: "2026-11-03T10:00:00Z",
+      pauseUnseen: false,
+    })
+    assert.isUndefined(annotated({}).pausedSince)
+  })
+
+  it("that the operator has not seen, or that is of another life, is asked for", () => {
+    for (const text of [memo("another"), "{", "7", "null"]) {
+      const view = annotated({ [crd.paused]: "true", [crd.dayTwo]: text })
+      assert.deepStrictEqual(view, { pausedSince: undefined, pauseUnseen: true }, text)
+    }
   })
 })
 

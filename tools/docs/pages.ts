@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect } from "effect"
+import { annotationTable } from "./annotations.ts"
 import { columnTable, fieldTable, kindTable, ruleTable } from "./fields.ts"
 import { flagTable } from "./flags.ts"
 import { withGeneratedParts } from "./Markdown.ts"
@@ -28,6 +29,7 @@ export const pagesWithParts = [
 export const generatedParts = async (root: string): Promise<ReadonlyMap<string, string>> =>
   new Map([
     ["kind", kindTable()],
+    ["annotations", annotationTable()],
     ["columns", columnTable()],
     ["spec", fieldTable("spec.", [platform])],
     ["platform", fieldTable(`${platform}.`, tenancy)],

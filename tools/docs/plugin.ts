@@ -5,6 +5,8 @@ import { join } from "node:path"
 import { conditionTypes, targetWaitingReasons } from "../../src/schema/Conditions.ts"
 import { crd } from "../../src/schema/Crd.ts"
 import {
+  ANNOTATION_DAY_TWO,
+  ANNOTATION_PAUSED,
   ANNOTATION_SKIP_STORAGE_CLEANUP,
   FINALIZER,
   GROUP,
@@ -29,6 +31,8 @@ export const pluginSource = (platformVersion: string): string => {
     finalizer: FINALIZER,
     kubeconfigKey: KUBECONFIG_KEY,
     skipStorageCleanup: ANNOTATION_SKIP_STORAGE_CLEANUP,
+    paused: ANNOTATION_PAUSED,
+    dayTwo: ANNOTATION_DAY_TWO,
     phases: Phase.literals,
     conditions: conditionTypes.map((type) => ({
       type,
@@ -52,6 +56,8 @@ interface Crd {
   readonly finalizer: string
   readonly kubeconfigKey: string
   readonly skipStorageCleanup: string
+  readonly paused: string
+  readonly dayTwo: string
   readonly phases: ReadonlyArray<string>
   readonly conditions: ReadonlyArray<{
     readonly type: string

@@ -88,6 +88,12 @@ type Told = readonly [type: "Normal" | "Warning", when: string]
 
 /** When an Event of each reason is written. */
 const events: Record<EventReason, Told> = {
+  AnnotationInvalid: [
+    "Warning",
+    "An annotation has a value that it does not take; the note names it, what counts instead and the way out.",
+  ],
+  Paused: ["Normal", "The instance is paused by its annotation."],
+  Resumed: ["Normal", "It is paused no longer; the note says for how long it was."],
   FirstInstall: ["Normal", "The first install has succeeded; the note has the version."],
   VersionChanged: ["Normal", "An install of another version has succeeded."],
   SpecChanged: ["Normal", "An install of other settings has succeeded."],

@@ -10,6 +10,7 @@ import { EDIT } from "../routes.ts"
 import { useWords } from "../useWords.ts"
 import { Absent } from "./Absent.tsx"
 import { Conditions } from "./detail/Conditions.tsx"
+import { isPaused, Paused } from "./detail/DayTwo.tsx"
 import { DeleteInstance, Holdup } from "./detail/Deletion.tsx"
 import { Events } from "./detail/Events.tsx"
 import { Kubeconfig } from "./detail/Kubeconfig.tsx"
@@ -71,6 +72,7 @@ export const InstanceDetail = () => {
               { name: t("Phase"), value: <PhaseLabel object={item.jsonData} /> },
               { name: t("Version"), value: versionOf(item.jsonData).text },
               { name: t("Ready"), value: <ReadyLabel object={item.jsonData} /> },
+              { name: t("Paused"), value: <Paused object={item.jsonData} />, hide: !isPaused(item.jsonData) },
             ]
       }
       extraSections={(item: PlatformInstance | null) => {

@@ -12,6 +12,8 @@ interface Crd {
   readonly finalizer: string
   readonly kubeconfigKey: string
   readonly skipStorageCleanup: string
+  readonly paused: string
+  readonly dayTwo: string
   readonly phases: ReadonlyArray<string>
   readonly conditions: ReadonlyArray<{
     readonly type: string
@@ -32,6 +34,8 @@ export const crd: Crd = {
   "finalizer": "platform.di-framework.dev/instance",
   "kubeconfigKey": "kubeconfig",
   "skipStorageCleanup": "platform.di-framework.dev/skip-storage-cleanup",
+  "paused": "platform.di-framework.dev/paused",
+  "dayTwo": "platform.di-framework.dev/day-two",
   "phases": [
     "Pending",
     "Provisioning",

@@ -1,5 +1,6 @@
 // What one pass over an instance decides to do: a value, made by `plan`, carried out by `act`.
 import type { InstallReason } from "../../schema/Conditions.ts"
+import type { Closed } from "./gate.ts"
 import type { TargetStep } from "./target/TargetState.ts"
 
 /** What a resting or waiting pass waits for besides events. */
@@ -19,3 +20,5 @@ export type Decision =
   | { readonly _tag: "Delete" }
   /** Nothing to do now: events and these timers wake the actor. */
   | { readonly _tag: "Wait"; readonly wakes: ReadonlyArray<Wake> }
+  /** Something is due that may not begin now. */
+  | { readonly _tag: "Hold"; readonly closed: Closed; readonly wakes: ReadonlyArray<Wake> }

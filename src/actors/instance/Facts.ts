@@ -37,5 +37,7 @@ export interface Facts {
   readonly running: Option.Option<Operation>
   readonly record: Option.Option<InstanceRecord>
   readonly failure: Option.Option<InstallFailure>
+  /** In front of what `Ready` and the failing conditions say: why nothing begins that is due. */
+  readonly held: Option.Option<string>
   readonly kubeconfigSecret: Option.Option<string>
 }

@@ -2,6 +2,7 @@
 // not be is in the record and in the status.
 import { Option, Schema } from "effect"
 import { findCondition, installFailureReasons } from "../../schema/Conditions.ts"
+import type { DayTwoMemo } from "../../schema/DayTwo.ts"
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
 import type { DeletionReport, InstallFailure } from "./Facts.ts"
@@ -50,6 +51,8 @@ export interface Memory {
   editedAt: number
   /** An operation was interrupted for a newer generation, and none has ended since. */
   superseded: boolean
+  /** What the annotations of people have come to; absent before the first look. */
+  dayTwo: Option.Option<DayTwoMemo>
   /** What is told at the first look has been told. */
   looked: boolean
   /** Since when the target has been seen ready, if it is: milliseconds since the epoch. */
@@ -104,6 +107,7 @@ export const emptyMemory = (
   awaited: false,
   editedAt: 0,
   superseded: false,
+  dayTwo: Option.none(),
   looked: false,
   readySince: Option.none(),
   lastStep: { tag: "", about: "", times: 0 },

@@ -268,6 +268,7 @@ export const act = Effect.fnUntraced(function* (
       if (Option.exists(runningIn(pass), hasBegun) && verdict._tag === "Ready") pass.memory.superseded = true
       return yield* pass.context.slot.cancel
     case "Delete":
+    case "Hold":
     case "Wait":
       return
   }

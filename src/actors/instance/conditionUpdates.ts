@@ -166,6 +166,21 @@ const deletionUpdates = (
   }
 }
 
+/** `Ready` says why nothing begins; and so does what fails, because it has the same message as `Ready`. */
+const withHold = (
+  held: Option.Option<string>,
+  updates: ReadonlyArray<ConditionUpdate>,
+): ReadonlyArray<ConditionUpdate> =>
+  Option.match(held, {
+    onNone: () => updates,
+    onSome: (words) =>
+      updates.map((update) =>
+        update.type === "Ready" || update.status === "False"
+          ? { ...update, message: `${words}; ${update.message}` }
+          : update,
+      ),
+  })
+
 export const conditionUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   const observedGeneration = facts.generation
   const protection: ReadonlyArray<ConditionUpdate> = Option.match(facts.protection, {
@@ -193,5 +208,5 @@ export const conditionUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> =
     const message = "waiting for the target cluster"
     return [{ type: "Ready", status: "False", reason: "TargetPending", message, observedGeneration }]
   }
-  return [...targetUpdates(facts), ...protection]
+  return [...withHold(facts.held, targetUpdates(facts)), ...protection]
 }

@@ -6,6 +6,7 @@ import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { Events } from "../../services/Events/Events.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, type KubeObject, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import { followAnnotations } from "./dayTwo.ts"
 import {
   type DeletionOutcome,
   deletionError,
@@ -131,6 +132,7 @@ export const deletionPass = Effect.fnUntraced(function* (
   if (isRequested(memory, subject.metadata)) yield* resetCleanupFailures(subject)
   yield* followEdits(memory, subject.metadata)
   yield* (yield* InstallPermits).forget(context.key)
+  yield* followAnnotations(pass)
   const settings = yield* Settings
   const running = context.slot.state()
   let outcome: DeletionOutcome = { report: memory.deletion, progressed: false, retryAfter: Option.none() }
@@ -155,6 +157,7 @@ export const deletionPass = Effect.fnUntraced(function* (
     running: Option.none(),
     record: Option.none(),
     failure: Option.none(),
+    held: Option.none(),
     kubeconfigSecret: Option.map(Option.fromNullishOr(memory.status.kubeconfigSecretRef), ({ name }) => name),
   }).pipe(
     // Gone with its finalizer: there is no status left to write.

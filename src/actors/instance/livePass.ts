@@ -15,8 +15,10 @@ import {
   urgency,
 } from "./act.ts"
 import type { Decision, Wake } from "./Decision.ts"
+import { followAnnotations } from "./dayTwo.ts"
 import type { Facts } from "./Facts.ts"
 import { tellFirstLook } from "./firstLook.ts"
+import { mayTake, type Rules, wordsOf } from "./gate.ts"
 import { look, type Seen } from "./look.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
 import { type PlanInput, plan } from "./plan.ts"
@@ -31,7 +33,7 @@ import { Views } from "./Views.ts"
 import { writeStatus } from "./writeStatus.ts"
 
 const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: number) {
-  const wakes = decision._tag === "Wait" ? decision.wakes : []
+  const wakes = decision._tag === "Wait" || decision._tag === "Hold" ? decision.wakes : []
   for (const timer of ["retry", "poll", "repair"] as const) {
     const wake = wakes.find((each) => each.timer === timer)
     yield* wake === undefined
@@ -42,7 +44,11 @@ const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: nu
 
 const isFailure = Schema.is(Schema.Literals(targetFailureReasons))
 
-const factsOf = (pass: Pass, seen: Seen, decision: Decision): Facts => {
+/** Why nothing begins: told for as long as an instance is paused. */
+const heldBy = ({ pausedSince }: Rules): Option.Option<string> =>
+  Option.map(pausedSince, (since) => wordsOf({ _tag: "Paused", since }))
+
+const factsOf = (pass: Pass, seen: Seen, decision: Decision, rules: Rules): Facts => {
   const { memory, instance } = pass
   const { verdict } = seen
   const running = runningIn(pass)
@@ -63,6 +69,7 @@ const factsOf = (pass: Pass, seen: Seen, decision: Decision): Facts => {
       ({ uid, installed }) => uid === instance.metadata.uid && installed?.generation !== 0,
     ),
     failure: memory.installFailure,
+    held: heldBy(rules),
     kubeconfigSecret: seen.kubeconfigSecret,
   }
 }
@@ -118,7 +125,8 @@ export const livePass = Effect.fnUntraced(function* (
   memory.written = instance.status ?? {}
   yield* followEdits(memory, instance.metadata)
   yield* tellFirstLook(pass)
-  const observe = Effect.withSpan(look(pass), "Instance.observe")
+  const rules = yield* followAnnotations(pass)
+  const observe = Effect.withSpan(look(pass, rules), "Instance.observe")
   let looked = yield* observe
   if (looked.verdict._tag === "Ready") {
     memory.targetFailure = Option.none()
@@ -127,7 +135,9 @@ export const livePass = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   memory.readySince =
     looked.verdict._tag === "Ready" ? Option.orElseSome(memory.readySince, () => now) : Option.none()
-  const repairAt = yield* repairPause(pass, looked.verdict, now)
+  const repairAt = mayTake(rules)("ReapplyRelease")
+    ? yield* repairPause(pass, looked.verdict, now)
+    : Option.none()
   const input: PlanInput = {
     now,
     deleting: false,
@@ -135,6 +145,7 @@ export const livePass = Effect.fnUntraced(function* (
     version: instance.spec.version,
     generation,
     target: looked.verdict,
+    rules,
     running: runningIn(pass),
     config: renderedConfig(pass),
     editedAt: memory.editedAt,
@@ -183,7 +194,7 @@ export const livePass = Effect.fnUntraced(function* (
   yield* warnStuck(pass, seen)
   yield* warnOfDns(pass)
   yield* Effect.withSpan(act(pass, decision, seen.verdict), "Instance.act")
-  const facts = factsOf(pass, seen, decision)
+  const facts = factsOf(pass, seen, decision, rules)
   yield* Effect.withSpan(writeStatus(memory, instance, facts), "Instance.report")
   const { status } = memory
   const queued = Option.isSome(turn)

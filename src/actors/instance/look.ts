@@ -4,6 +4,7 @@ import { hostNamespace } from "../../schema/Names.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { Helm } from "../../services/Helm/Helm.ts"
 import type { KubeError, KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
+import { mayTake, type Rules } from "./gate.ts"
 import { storageRootOf } from "./install/choices.ts"
 import type { Memory } from "./Memory.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
@@ -14,7 +15,7 @@ import { ownerOf, readKubeconfig, versionOf } from "./target/Kubeconfig.ts"
 import { observeTarget } from "./target/observeTarget.ts"
 import { Protection, type ProtectionState } from "./target/Protection.ts"
 import { lookAtRelease } from "./target/releaseObjects.ts"
-import { judgeTarget, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
+import { judgeTarget, passingOver, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
 import { type InstanceView, Views } from "./Views.ts"
 
 /** What one look at the target gave. */
@@ -66,8 +67,10 @@ const isFirstLook = (memory: Memory, step: TargetStep): boolean =>
   step._tag === "IsolateWorkloads" ||
   (step._tag === "PublishKubeconfig" && Option.isNone(memory.published))
 
+/** `rules`: what may not be mended now, and what the vCluster answers without, is passed over. */
 export const look = Effect.fnUntraced(function* (
   pass: Pass,
+  rules: Rules,
 ): Effect.fn.Return<Seen, KubeError, InstanceServices> {
   const { memory, instance } = pass
   const view = yield* (yield* Views).read(instanceKey(instance))
@@ -79,27 +82,26 @@ export const look = Effect.fnUntraced(function* (
   const protection = yield* (yield* Protection).state
   const release = yield* lookAtRelease(instanceKey(instance), view, memory.release)
   memory.release = release.stored
-  const verdict = judgeTarget(
-    observeTarget(view, {
-      key: instanceKey(instance),
-      uid: instance.metadata.uid,
-      record: memory.record,
-      published: memory.published,
-      abandoned: memory.abandoned,
-      lost: release.lost,
-      releaseProblem: release.problem,
-      controlPlane,
-      kubeconfigOverdue: isSecretOverdue(memory, view, controlPlane.ready, now),
-      probe: pass.prober.state(),
-      protectionKnown: Option.isSome(protection),
-      chartVersion: helm.chartVersion,
-      operatorNamespace: settings.operatorNamespace,
-      workloadPolicies: yield* workloadPolicies(hostNamespace(instanceKey(instance)), view),
-      storageRoot: storageRootOf(instance, memory.record, settings.storageRootBase),
-      now,
-      repairIntervalMillis: Duration.toMillis(settings.repairInterval),
-    }),
-  )
+  const observed = observeTarget(view, {
+    key: instanceKey(instance),
+    uid: instance.metadata.uid,
+    record: memory.record,
+    published: memory.published,
+    abandoned: memory.abandoned,
+    lost: release.lost,
+    releaseProblem: release.problem,
+    controlPlane,
+    kubeconfigOverdue: isSecretOverdue(memory, view, controlPlane.ready, now),
+    probe: pass.prober.state(),
+    protectionKnown: Option.isSome(protection),
+    chartVersion: helm.chartVersion,
+    operatorNamespace: settings.operatorNamespace,
+    workloadPolicies: yield* workloadPolicies(hostNamespace(instanceKey(instance)), view),
+    storageRoot: storageRootOf(instance, memory.record, settings.storageRootBase),
+    now,
+    repairIntervalMillis: Duration.toMillis(settings.repairInterval),
+  })
+  const verdict = judgeTarget(passingOver(observed, mayTake(rules)))
   // Without a kubeconfig there is nobody to ask, and a step that has failed is an answer.
   const undetermined =
     (pass.prober.state()._tag === "Unknown" && Option.isSome(memory.kubeconfig)) ||

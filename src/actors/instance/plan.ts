@@ -3,6 +3,7 @@
 import { Equal, Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
 import type { Decision, Wake } from "./Decision.ts"
+import { type Closed, type Rules, whyNot } from "./gate.ts"
 import type { InstallOperation, Operation, Urgency } from "./Operation.ts"
 import { canWait, harmless, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
 
@@ -23,6 +24,8 @@ export interface PlanInput {
   readonly version: string
   readonly generation: number
   readonly target: TargetVerdict
+  /** What may begin now. */
+  readonly rules: Rules
   readonly running: Option.Option<Operation>
   /** What the spec of this generation renders to. */
   readonly config: ReadonlyMap<string, string>
@@ -48,6 +51,7 @@ export interface PlanInput {
 }
 
 const wait = (...wakes: ReadonlyArray<Wake>): Decision => ({ _tag: "Wait", wakes })
+const hold = (closed: Closed, ...wakes: ReadonlyArray<Wake>): Decision => ({ _tag: "Hold", closed, wakes })
 
 /** What an install would run for now, if anything. */
 export const installDue = (input: PlanInput): Option.Option<InstallReason> => {
@@ -97,6 +101,12 @@ const replaceableAt = (running: InstallOperation, input: PlanInput): Option.Opti
 
 /** Whoever mends a broken spec does not wait out the broken one's timeout. */
 const supersede = (running: InstallOperation, input: PlanInput, poll: Wake): Decision => {
+  if (Option.isSome(input.rules.pausedSince)) {
+    // What the engine has begun is let finish: nothing could take its place.
+    return running.progress.stage === "running"
+      ? wait(poll)
+      : { _tag: "CancelOperation", because: "the instance is paused" }
+  }
   if (running.progress.stage === "waiting" && !Equal.equals(running.urgency, input.urgency)) {
     return { _tag: "CancelOperation", because: "it is to wait in another place" }
   }
@@ -119,8 +129,11 @@ export const plan = (input: PlanInput): Decision => {
   const poll: Wake = { timer: "poll", at: input.now + input.targetPollMillis }
   const retryAt = Option.getOrElse(input.retryAt, () => input.now)
   const retry: Wake = { timer: "retry", at: retryAt }
-  const targetStep = (step: TargetStep): Decision =>
-    retryAt > input.now && input.retryOf === "Target" ? wait(retry) : { _tag: "TargetStep", step }
+  const targetStep = (step: TargetStep): Decision => {
+    const closed = whyNot({ _tag: "TargetStep", step: step._tag }, input.rules)
+    if (Option.isSome(closed)) return hold(closed.value, poll)
+    return retryAt > input.now && input.retryOf === "Target" ? wait(retry) : { _tag: "TargetStep", step }
+  }
 
   if (running !== undefined) {
     if (running._tag !== "Install") return wait(poll)
@@ -142,6 +155,8 @@ export const plan = (input: PlanInput): Decision => {
     const at = Option.map(input.installed, (installed) => repairAt(installed, input))
     return wait({ timer: "repair", at: Option.getOrElse(at, () => input.now) })
   }
+  const closed = whyNot({ _tag: "Install", reason: due.value }, input.rules)
+  if (Option.isSome(closed)) return hold(closed.value)
   if (retryAt > input.now) return wait(retry)
   return { _tag: "Install", reason: due.value, refresh: refreshes.has(due.value) || input.superseded }
 }

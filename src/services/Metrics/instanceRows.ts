@@ -68,7 +68,17 @@ export const instanceRows = {
   platforminstance_repair_due_timestamp_seconds: {
     ...instance,
     type: "gauge",
-    help: "When the next repair has to have begun: one interval after the last success",
+    help: "When the next repair has to have begun: one interval after the last success; none while it is paused",
+  },
+  platforminstance_paused: {
+    ...instance,
+    type: "gauge",
+    help: "1 while the instance is paused, else 0",
+  },
+  platforminstance_paused_timestamp_seconds: {
+    ...instance,
+    type: "gauge",
+    help: "Since when the instance is paused; there only while it is",
   },
   platforminstance_certificate_expiry_timestamp_seconds: {
     ...instance,

@@ -14,6 +14,7 @@ import { Effect, FileSystem, Option, Schema } from "effect"
 import { Disk } from "../Disk/Disk.ts"
 import { leavingRoom, requireRoom } from "../Disk/FreeSpace.ts"
 import { runChild } from "../Process/Child.ts"
+import { removeTemporaries } from "../StateStore/DurableFiles.ts"
 import { approvedHostBuilds, decodeReading } from "./ApprovedHostBuilds.ts"
 import { readingCommand } from "./Confinement.ts"
 import { baseEnvironment } from "./Environment.ts"
@@ -115,6 +116,7 @@ export const makePackageStore = Effect.fn("PackageStore.make")(function* (
       (name) => name.startsWith(brokenPrefix) || (name.startsWith(temporaryPrefix) && !name.startsWith(ours)),
     )
     yield* Effect.forEach(stale, (name) => remove(`${packagesDir}/${name}`), { discard: true })
+    yield* Effect.ignore(removeTemporaries(packagesDir))
   })
 
   const install = Effect.fn("PackageStore.install")(function* (version: string, directory: string) {

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Equal, Option, Schema } from "effect"
 import type { Decision } from "../../../src/actors/instance/Decision.ts"
+import { noRules } from "../../../src/actors/instance/gate.ts"
 import type { InstallOperation, Operation } from "../../../src/actors/instance/Operation.ts"
 import { type PlanInput, plan } from "../../../src/actors/instance/plan.ts"
 import { isInline, type TargetVerdict } from "../../../src/actors/instance/target/TargetState.ts"
@@ -52,6 +53,7 @@ const settled: PlanInput = {
   version: "6.0.22",
   generation: 1,
   target: ready,
+  rules: noRules,
   running: Option.none(),
   installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 10 * minute, early: 0 }),
   config: new Map(),
@@ -356,6 +358,7 @@ const inputs = Arbitrary.schema(
     lastInstallFailed: Schema.Boolean,
     retryAt: Schema.toType(maybe(millis)),
     retryOf: Schema.Literals(["Target", "Install", "Uninstall"]),
+    paused: Schema.Boolean,
     urgency: Schema.Struct({ urgent: Schema.Boolean, failing: Schema.Boolean }),
     readySince: Schema.Literals([0, now - second]),
     targetPollMillis: Schema.Literals([10 * second, minute]),
@@ -366,6 +369,7 @@ const inputs = Arbitrary.schema(
     (raw): PlanInput => ({
       ...raw,
       config: new Map(),
+      rules: { pausedSince: raw.paused ? Option.some("2026-11-03T12:00:00Z") : Option.none() },
       target: { ready, waiting, stuck, acting, mending }[raw.target],
       running: Option.fromNullishOr({ nothing: undefined, install, helm, uninstall }[raw.running]),
     }),
@@ -391,6 +395,22 @@ describe("the plan, whatever is known", () => {
       const decision = plan({ ...input, deleting: true })
       const foreign = Option.exists(input.running, (operation) => operation._tag !== "Uninstall")
       assert.strictEqual(decision._tag, foreign ? "CancelOperation" : "Delete")
+    },
+    many,
+  )
+
+  it.prop(
+    "begins nothing of the instance while it is paused, and ends nothing that the engine has begun",
+    { input: inputs },
+    ({ input }) => {
+      const rules = { pausedSince: Option.some("2026-11-03T12:00:00Z") }
+      const decision = plan({ ...input, deleting: false, rules })
+      assert.notStrictEqual(decision._tag, "Install")
+      if (decision._tag === "TargetStep") assert.strictEqual(decision.step._tag, "ApplyProtection")
+      // As ever, one whose target is lost is ended.
+      if (decision._tag === "CancelOperation") assert.notStrictEqual(input.target._tag, "Ready")
+      // A timer that is over already would wake the actor again at once, for ever.
+      if (decision._tag === "Hold") assert.isTrue(decision.wakes.every(({ at }) => at > now))
     },
     many,
   )

@@ -52,6 +52,7 @@ const factsArbitrary = Arbitrary.schema(
         generation: generations,
       }),
     ),
+    held: optional(Schema.Literal("paused since then")),
     kubeconfigSecret: optional(Schema.Literal("one-kubeconfig")),
     words: Schema.Literals([1, 400]),
   }),
@@ -77,6 +78,7 @@ const factsArbitrary = Arbitrary.schema(
         installed: { ...repairedPart, reason: "SpecChanged", generation },
       })),
       failure: Option.map(raw.failure, (failure) => ({ ...failure, message: text })),
+      held: raw.held,
       kubeconfigSecret: raw.kubeconfigSecret,
     }
   }),

@@ -22,6 +22,7 @@ export const seen: Facts = {
   running: Option.none(),
   record: Option.none(),
   failure: Option.none(),
+  held: Option.none(),
   kubeconfigSecret: Option.none(),
 }
 export const record: InstanceRecord = {

@@ -72,18 +72,22 @@ const write = Effect.fnUntraced(function* (
   yield* next.succeededAt === undefined
     ? unset("platforminstance_last_success_timestamp_seconds", key)
     : set("platforminstance_last_success_timestamp_seconds", key, seconds(next.succeededAt))
+  yield* set("platforminstance_paused", key, next.pausedAt === undefined ? 0 : 1)
+  yield* next.pausedAt === undefined
+    ? unset("platforminstance_paused_timestamp_seconds", key)
+    : set("platforminstance_paused_timestamp_seconds", key, seconds(next.pausedAt))
   const due = repairDue(next, repairInterval)
   yield* due === undefined
     ? unset("platforminstance_repair_due_timestamp_seconds", key)
     : set("platforminstance_repair_due_timestamp_seconds", key, seconds(due))
 })
 
-/** Nothing is repaired before it was installed, nor while it is being deleted. */
+/** Nothing is repaired before it was installed, nor while it is paused or being deleted. */
 const repairDue = (
-  { succeededAt, deletionAt }: InstanceValues,
+  { succeededAt, deletionAt, pausedAt }: InstanceValues,
   interval: Duration.Duration,
 ): number | undefined =>
-  succeededAt === undefined || deletionAt !== undefined
+  succeededAt === undefined || deletionAt !== undefined || pausedAt !== undefined
     ? undefined
     : succeededAt + Duration.toMillis(interval)
 

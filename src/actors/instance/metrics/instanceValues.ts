@@ -36,6 +36,8 @@ export interface InstanceValues {
   readonly failures: number
   /** Milliseconds since the epoch: when the last install or repair that succeeded has ended. */
   readonly succeededAt: number | undefined
+  /** Milliseconds since the epoch: since when it is paused. */
+  readonly pausedAt: number | undefined
 }
 
 export const isReady = ({ phase, generation, observedGeneration }: InstanceValues): boolean =>
@@ -46,6 +48,7 @@ export const instanceValues = (object: KubeObject, memory: Memory | undefined): 
   const { spec, status = {} } = Option.getOrElse(decode(object), (): typeof Shown.Type => ({}))
   const own = memory?.uid === metadata.uid ? memory : undefined
   const record = own === undefined ? undefined : Option.getOrUndefined(own.record)
+  const pausedSince = own === undefined ? undefined : Option.getOrUndefined(own.dayTwo)?.pausedSince
   const installed = record?.uid === metadata.uid ? record.installed : undefined
   return {
     uid: metadata.uid,
@@ -62,5 +65,6 @@ export const instanceValues = (object: KubeObject, memory: Memory | undefined): 
     isProtected: isTrue(status.conditions, "OwnerServiceProtected"),
     failures: own?.failures ?? 0,
     succeededAt: installed === undefined ? undefined : epochMillis(installed.finishedAt),
+    pausedAt: pausedSince === undefined ? undefined : epochMillis(pausedSince),
   }
 }

@@ -353,6 +353,22 @@ const duringResync = (seen: TargetObservation, gate: TargetVerdict): TargetVerdi
     : { ...gate, condition: { reason: "Resyncing", message } }
 }
 
+/**
+ * The same target without what its vCluster answers without: how it is to be judged where these steps may not be taken.
+ */
+export const passingOver = (
+  seen: TargetObservation,
+  may: (step: TargetStep["_tag"]) => boolean,
+): TargetObservation => ({
+  ...seen,
+  storageRootMarked: seen.storageRootMarked || !may("MarkNamespace"),
+  protectionApplied: seen.protectionApplied || !may("ApplyProtection"),
+  networkPoliciesApplied: seen.networkPoliciesApplied || !may("ApplyNetworkPolicies"),
+  workloadsIsolated: seen.workloadsIsolated || !may("IsolateWorkloads"),
+  lostObjects: may("ReapplyRelease") ? seen.lostObjects : seen.lostObjects.filter(({ vital }) => vital),
+  kubeconfigPublished: seen.kubeconfigPublished || (seen.everServed && !may("PublishKubeconfig")),
+})
+
 /** The verdict over one observation. */
 export const judgeTarget = (seen: TargetObservation): TargetVerdict => {
   if (Option.isSome(seen.predecessor)) {

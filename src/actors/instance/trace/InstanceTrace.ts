@@ -230,7 +230,7 @@ const traced = (tracing: TracingService): InstanceTrace => {
       })
       const name = traceOf(decision, verdict, failed)
       if (name !== undefined) yield* begins(name)
-      else if (open !== undefined && decision._tag !== "Wait") yield* keepPass
+      else if (open !== undefined && decision._tag !== "Wait" && decision._tag !== "Hold") yield* keepPass
     }),
     deletes: (step) => {
       deletedBy = step._tag

@@ -33,6 +33,7 @@ export const traceOf = (
 ): RootName | undefined => {
   switch (decision._tag) {
     case "Wait":
+    case "Hold":
     case "CancelOperation":
     case "Delete":
       return undefined
@@ -95,7 +96,7 @@ export const endingOf = ({ facts, status, decision, verdict, queued }: Passed): 
     const failure = { reason: ready?.reason ?? "Failed", message: ready?.message ?? "" }
     return { _tag: "Settled", outcome: "Failed", failure }
   }
-  if (decision._tag !== "Wait") return busy
+  if (decision._tag !== "Wait" && decision._tag !== "Hold") return busy
   if (
     Option.isNone(facts.targetNotReady) &&
     status.phase === "Ready" &&

@@ -2,6 +2,7 @@
 // operator left off. All that an operator knows is in the observation, so that a crash between two steps changes nothing.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Option, Schema } from "effect"
+import { noRules } from "../../../../src/actors/instance/gate.ts"
 import { type PlanInput, plan } from "../../../../src/actors/instance/plan.ts"
 import {
   judgeTarget,
@@ -152,6 +153,7 @@ const planned: PlanInput = {
   version: "6.0.22",
   generation: 1,
   target: { _tag: "Ready", serviceUID: "service-0", kubeSystemUID: "cluster" },
+  rules: noRules,
   running: Option.none(),
   installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: 0, early: 0 }),
   config: new Map(),

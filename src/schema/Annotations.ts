@@ -1,0 +1,134 @@
+// The annotations of a PlatformInstance: what each is for, who sets it, and what may stand in one that people set. The
+// reference's table is generated from here. Pure.
+import { Option } from "effect"
+import {
+  ANNOTATION_DAY_TWO,
+  ANNOTATION_FRESH_START,
+  ANNOTATION_PAUSED,
+  ANNOTATION_PROTECT,
+  ANNOTATION_RECONCILE_REQUESTED,
+  ANNOTATION_SKIP_STORAGE_CLEANUP,
+  ANNOTATION_STORAGE_CLEANED,
+  ANNOTATION_STORAGE_CLEANUP_COUNTED,
+  ANNOTATION_STORAGE_CLEANUP_FAILURES,
+  ANNOTATION_TRACE,
+} from "./Names.ts"
+import { withoutSecrets } from "./Secrets.ts"
+import { truncateAtWord } from "./Text.ts"
+import { parseTime } from "./Time.ts"
+
+type Strings = Readonly<Record<string, string>>
+
+/** What is wrong with a text, as what would be right; nothing when it is right. */
+type Check = (text: string) => Option.Option<string>
+
+const anything: Check = () => Option.none()
+const oneOf =
+  (...values: ReadonlyArray<string>): Check =>
+  (text) =>
+    values.includes(text)
+      ? Option.none()
+      : Option.some(`it takes ${values.map((value) => `"${value}"`).join(" or ")}`)
+const flag = oneOf("true", "false")
+const time: Check = (text) =>
+  Option.isSome(parseTime(text))
+    ? Option.none()
+    : Option.some(`it takes a time such as "2026-01-02T03:04:05Z"`)
+
+export interface AnnotationRow {
+  /** Markdown. */
+  readonly meaning: string
+  /** Absent of what the operator alone sets. */
+  readonly check?: Check
+  /** While its value is wrong, the last one that was right counts; else it counts as absent. */
+  readonly keeps?: true
+}
+
+/** Every annotation of a PlatformInstance that the operator reads. */
+export const annotationRows = {
+  [ANNOTATION_PAUSED]: {
+    meaning:
+      '`"true"`: nothing is written in the target or the instance [until it goes](day-two.md#pause); a deletion is carried out',
+    check: flag,
+    keeps: true,
+  },
+  [ANNOTATION_PROTECT]: {
+    meaning:
+      '`"true"`: the instance [is not deleted](operate.md#keep-an-instance-from-being-deleted) while it is there',
+    check: flag,
+  },
+  [ANNOTATION_RECONCILE_REQUESTED]: {
+    meaning:
+      "any text, such as the time. A new one ends the pause after failures of target, install or cleanup: the next try is made at once, and pauses begin at their shortest again. The same one twice does nothing, and nothing is tried that is not due",
+    check: anything,
+  },
+  [ANNOTATION_FRESH_START]: {
+    meaning:
+      "the time. Within a day of it, an install that is refused because the state of what is installed is missing begins without one: it takes over what is there by its name, Helm releases that were in use among it. Where there is a state it does nothing",
+    check: time,
+  },
+  [ANNOTATION_SKIP_STORAGE_CLEANUP]: {
+    meaning: '`"true"`: a deletion leaves the default storage root on the node',
+    check: flag,
+  },
+  [ANNOTATION_DAY_TWO]: {
+    meaning:
+      "what the operator remembers of the annotations above, for itself and for `kubectl pi`: since when an instance is paused, the values that count, and those that it has told are wrong",
+  },
+  [ANNOTATION_TRACE]: {
+    meaning:
+      "only with [traces](traces.md): `traceparent`, generation and beginning of the newest change, and the instance's UID",
+  },
+  [ANNOTATION_STORAGE_CLEANED]: {
+    meaning:
+      "the UID of the instance whose default storage root was removed; another value counts for nothing",
+  },
+  [ANNOTATION_STORAGE_CLEANUP_FAILURES]: {
+    meaning: "how many cleanup Jobs have failed; the backoff follows from it",
+  },
+  [ANNOTATION_STORAGE_CLEANUP_COUNTED]: {
+    meaning:
+      "the UID of the failed Job that was counted last, and when: it counts once, and the pause after it outlives a restart",
+  },
+} as const satisfies Readonly<Record<string, AnnotationRow>>
+
+const rows: ReadonlyArray<readonly [string, AnnotationRow]> = Object.entries(annotationRows)
+
+export interface BadAnnotation {
+  readonly name: string
+  readonly value: string
+  /** Names annotation, value, what counts instead, and the way out. */
+  readonly message: string
+}
+
+export interface ReadAnnotations {
+  /** Of those that decide what is done: the values that count. */
+  readonly kept: Strings
+  readonly bad: ReadonlyArray<BadAnnotation>
+}
+
+const shown = (value: string): string => JSON.stringify(truncateAtWord(withoutSecrets(value), 120))
+
+/** `before`: the values that counted until now. One that is wrong changes nothing: what counted before still does. */
+export const readAnnotations = (annotations: Strings, before: Strings): ReadAnnotations => {
+  const kept: Record<string, string> = {}
+  const bad: Array<BadAnnotation> = []
+  for (const [name, { check, keeps }] of rows) {
+    const value = annotations[name]
+    if (value === undefined || check === undefined) continue
+    const wrong = Option.getOrUndefined(check(value))
+    const counts = wrong === undefined ? value : before[name]
+    if (keeps === true && counts !== undefined) kept[name] = counts
+    if (wrong === undefined) continue
+    const instead =
+      keeps === true && counts !== undefined
+        ? `${shown(counts)} still counts`
+        : "it counts as if it were not there"
+    bad.push({
+      name,
+      value,
+      message: `annotation ${name}: ${shown(value)} is not understood: ${wrong}; ${instead}. Correct it, or remove it with kubectl annotate pi <name> ${name}-`,
+    })
+  }
+  return { kept, bad }
+}

@@ -1,0 +1,84 @@
+// What the annotations of people make of an instance, and what the operator remembers of them in an annotation of its own:
+// it outlives the process, and kubectl pi reads it. It belongs to one life (UID) of the instance: copies have it, too. Pure.
+import { Option, Schema } from "effect"
+import { readAnnotations } from "./Annotations.ts"
+import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED } from "./Names.ts"
+
+const Strings = Schema.Record(Schema.String, Schema.String)
+
+export const DayTwoMemo = Schema.Struct({
+  uid: Schema.String,
+  /** RFC 3339: when the operator first saw that it is paused. */
+  pausedSince: Schema.optionalKey(Schema.String),
+  /** The values that count, by annotation. */
+  kept: Schema.optionalKey(Strings),
+  /** Wrong values that were told of, by annotation. */
+  told: Schema.optionalKey(Strings),
+})
+export type DayTwoMemo = typeof DayTwoMemo.Type
+
+const MemoText = Schema.fromJsonString(DayTwoMemo)
+const decodeMemo = Schema.decodeUnknownOption(MemoText)
+const encodeMemo = Schema.encodeSync(MemoText)
+
+type Annotated = {
+  readonly uid: string
+  readonly annotations?: Readonly<Record<string, string>> | undefined
+}
+
+/** As it stands on the instance; `None` where there is none, or one of another life, or one that cannot be read. */
+export const memoOf = ({ uid, annotations }: Annotated): Option.Option<DayTwoMemo> =>
+  Option.filter(decodeMemo(annotations?.[ANNOTATION_DAY_TWO]), (memo) => memo.uid === uid)
+
+/** The annotation's text; `undefined` when there is nothing to remember. */
+export const memoText = (memo: DayTwoMemo): string | undefined => {
+  const { uid: _, ...rest } = memo
+  return Object.keys(rest).length === 0 ? undefined : encodeMemo(memo)
+}
+
+/** What is to be told in an Event. */
+export type DayTwoNews =
+  | { readonly _tag: "Invalid"; readonly message: string }
+  | { readonly _tag: "Paused" }
+  | { readonly _tag: "Resumed"; readonly since: string }
+
+export interface DayTwo {
+  /** Since when it is paused, RFC 3339. */
+  readonly pausedSince: Option.Option<string>
+  readonly memo: DayTwoMemo
+  readonly news: ReadonlyArray<DayTwoNews>
+}
+
+const nonEmpty = <K extends string>(key: K, strings: Readonly<Record<string, string>>) =>
+  Object.keys(strings).length === 0 ? {} : ({ [key]: strings } as { readonly [P in K]: typeof strings })
+
+/** Enough to tell another value from the one that was told. */
+const briefly = (value: string): string => value.slice(0, 100)
+
+/** What the annotations say now, over what was remembered; `now` is RFC 3339. */
+export const followDayTwo = (
+  { uid, annotations = {} }: Annotated,
+  before: Option.Option<DayTwoMemo>,
+  now: string,
+): DayTwo => {
+  const last = Option.getOrElse(before, (): DayTwoMemo => ({ uid }))
+  const { kept, bad } = readAnnotations(annotations, last.kept ?? {})
+  const paused = kept[ANNOTATION_PAUSED] === "true"
+  const since = last.pausedSince
+  const untold = bad.filter(({ name, value }) => last.told?.[name] !== briefly(value))
+  const pausedSince = paused ? (since ?? now) : undefined
+  return {
+    pausedSince: Option.fromUndefinedOr(pausedSince),
+    memo: {
+      uid,
+      ...(pausedSince === undefined ? {} : { pausedSince }),
+      ...nonEmpty("kept", kept),
+      ...nonEmpty("told", Object.fromEntries(bad.map(({ name, value }) => [name, briefly(value)]))),
+    },
+    news: [
+      ...untold.map(({ message }) => ({ _tag: "Invalid", message }) as const),
+      ...(paused && since === undefined ? [{ _tag: "Paused" } as const] : []),
+      ...(!paused && since !== undefined ? [{ _tag: "Resumed", since } as const] : []),
+    ],
+  }
+}

@@ -1,0 +1,92 @@
+// What people ask of an instance by annotations.
+import { assert, beforeAll, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { ANNOTATION_PAUSED } from "../../src/schema/Names.ts"
+import {
+  conditionOf,
+  deleteInstance,
+  editInstance,
+  findHostNamespace,
+  getInstance,
+  type Key,
+  manifest,
+  untilReady,
+} from "./support/Instance.ts"
+import { apply, createNamespace, exists, getJson, kubectl } from "./support/Kubectl.ts"
+import { leavesNothing } from "./support/Leaks.ts"
+import { holdOperator } from "./support/OperatorLock.ts"
+import { until, untilTrue } from "./support/Until.ts"
+
+holdOperator("shared")
+leavesNothing("day-two")
+
+const key: Key = { namespace: "day-two", name: "one" }
+const inNamespace = ["--namespace", key.namespace]
+const annotate = (text: string) => kubectl(["annotate", "--overwrite", "pi", key.name, text, ...inNamespace])
+const ready = async () => conditionOf(await getInstance(key), "Ready")
+
+const Events = Schema.Struct({
+  items: Schema.Array(Schema.Struct({ reason: Schema.String, message: Schema.String })),
+})
+
+const eventOf = (reason: string) =>
+  until(`the Event ${reason}`, async () => {
+    const uid = (await getInstance(key)).metadata.uid
+    const selector = `--field-selector=involvedObject.uid=${uid},reason=${reason}`
+    return (await getJson(Events, ["events", ...inNamespace, selector])).items.at(0)
+  })
+
+describe("a paused instance", () => {
+  let host = ""
+  const hasSecret = () => exists("secret", "one-kubeconfig", ...inNamespace)
+  const hasPolicy = () => exists("networkpolicy", "platform-operator-control-plane", "--namespace", host)
+
+  beforeAll(async () => {
+    await createNamespace(key.namespace)
+    await apply(manifest(key))
+    await untilReady(key)
+    host = (await findHostNamespace(key)) ?? assert.fail("it has a host namespace")
+  })
+
+  it("is left as it is, and its next spec with it", async () => {
+    await annotate(`${ANNOTATION_PAUSED}=true`)
+    await untilTrue(
+      "it is paused",
+      async () => (await ready())?.message?.startsWith("paused since ") === true,
+    )
+    await eventOf("Paused")
+    await kubectl(["delete", "networkpolicy", "platform-operator-control-plane", "--namespace", host])
+    await editInstance(key, { platform: { tenants: [{ name: "acme" }] } })
+    await kubectl(["delete", "secret", "one-kubeconfig", ...inNamespace])
+    // The operator has looked at it since.
+    await untilTrue(
+      "the status names no Secret",
+      async () => (await getInstance(key)).status?.kubeconfigSecretRef === undefined,
+    )
+    // A wrong value ends nothing.
+    await annotate(`${ANNOTATION_PAUSED}=no`)
+    assert.include((await eventOf("AnnotationInvalid")).message, '"true" still counts')
+    assert.deepStrictEqual([await hasSecret(), await hasPolicy()], [false, false])
+    const { status, metadata } = await getInstance(key)
+    assert.isBelow(status?.observedGeneration ?? 0, metadata.generation)
+    assert.strictEqual(status?.phase, "Ready")
+  })
+
+  it("is set right when the pause ends, and gets its spec", async () => {
+    await annotate(`${ANNOTATION_PAUSED}-`)
+    await untilReady(key)
+    assert.match((await eventOf("Resumed")).message, /^no longer paused, after /)
+    assert.deepStrictEqual([await hasSecret(), await hasPolicy()], [true, true])
+    assert.strictEqual((await ready())?.message, "version 6.0.22 is ready")
+  })
+
+  it("is deleted all the same", async () => {
+    await annotate(`${ANNOTATION_PAUSED}=true`)
+    await untilTrue(
+      "it is paused",
+      async () => (await ready())?.message?.startsWith("paused since ") === true,
+    )
+    await deleteInstance(key)
+    assert.isUndefined(await findHostNamespace(key))
+  })
+})

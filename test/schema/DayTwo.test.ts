@@ -1,0 +1,66 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Option } from "effect"
+import { type DayTwoMemo, followDayTwo, memoOf, memoText } from "../../src/schema/DayTwo.ts"
+import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED } from "../../src/schema/Names.ts"
+
+const uid = "life"
+const noon = "2026-11-03T12:00:00Z"
+const later = "2026-11-03T13:00:00Z"
+const paused = (value: string) => ({ uid, annotations: { [ANNOTATION_PAUSED]: value } })
+const none = Option.none<DayTwoMemo>()
+const begun = followDayTwo(paused("true"), none, noon)
+
+describe("a pause", () => {
+  it("begins when it is first seen, and is told once", () => {
+    assert.deepStrictEqual(begun.news, [{ _tag: "Paused" }])
+    const again = followDayTwo(paused("true"), Option.some(begun.memo), later)
+    assert.deepStrictEqual(again.news, [])
+    assert.deepStrictEqual(again.pausedSince, Option.some(noon))
+    assert.deepStrictEqual(again.memo, begun.memo)
+  })
+
+  it("ends when its annotation says false or is gone", () => {
+    for (const annotated of [{ uid }, paused("false")]) {
+      const ended = followDayTwo(annotated, Option.some(begun.memo), later)
+      assert.deepStrictEqual(ended.news, [{ _tag: "Resumed", since: noon }])
+      assert.isTrue(Option.isNone(ended.pausedSince))
+    }
+  })
+
+  it("goes on over a wrong value, which is told once each, also by the next process", () => {
+    const wrong = followDayTwo(paused("ture"), Option.some(begun.memo), later)
+    assert.deepStrictEqual(wrong.pausedSince, Option.some(noon))
+    assert.deepStrictEqual(
+      wrong.news.map(({ _tag }) => _tag),
+      ["Invalid"],
+    )
+    const text = memoText(wrong.memo) ?? assert.fail()
+    const annotations = { ...paused("ture").annotations, [ANNOTATION_DAY_TWO]: text }
+    const next = followDayTwo({ uid, annotations }, memoOf({ uid, annotations }), later)
+    assert.deepStrictEqual([next.news, next.pausedSince], [[], Option.some(noon)])
+    const other = followDayTwo(paused("flase"), Option.some(wrong.memo), later)
+    assert.deepStrictEqual(
+      other.news.map(({ _tag }) => _tag),
+      ["Invalid"],
+    )
+  })
+
+  it("does not begin by a wrong value", () => {
+    assert.isTrue(Option.isNone(followDayTwo(paused("ture"), none, noon).pausedSince))
+  })
+})
+
+describe("what is remembered", () => {
+  it("is nothing where there is nothing to remember", () => {
+    assert.isUndefined(memoText(followDayTwo({ uid }, none, noon).memo))
+    assert.isUndefined(memoText(followDayTwo({ uid }, Option.some(begun.memo), later).memo))
+  })
+
+  it("belongs to one life, and is nothing where it cannot be read", () => {
+    const of = (text: string | undefined, life = uid) =>
+      memoOf({ uid: life, annotations: text === undefined ? {} : { [ANNOTATION_DAY_TWO]: text } })
+    assert.deepStrictEqual(of(memoText(begun.memo)), Option.some(begun.memo))
+    for (const each of [of(memoText(begun.memo), "another"), of("{"), of('{"uid":1}'), of(undefined)])
+      assert.isTrue(Option.isNone(each))
+  })
+})
