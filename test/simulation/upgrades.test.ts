@@ -6,7 +6,7 @@ import { findCondition } from "../../src/schema/Conditions.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import type { ResourceKind } from "../../src/services/Kubernetes/Kubernetes.ts"
 import { packVersion } from "../fixtures/platform/pack.mts"
-import { simulate, until } from "../twins/simulation/Simulation.ts"
+import { type Simulation, simulate, until } from "../twins/simulation/Simulation.ts"
 import { makeWorld, type World } from "../twins/world/World.ts"
 
 // Nothing here waits in real time: how long it takes says what else the machine is doing.
@@ -50,6 +50,79 @@ const started = Effect.fnUntraced(function* (version: string) {
   world.apply({ version })
   yield* ready(world)
   return { world, installs }
+})
+
+describe("a spec that changes while something runs", () => {
+  const runs = (world: World) =>
+    world.simulation.trace.lines.filter((line) => / started: .*runner\.mjs operation$/.test(line)).length
+  const atWork: ReadonlyArray<
+    readonly [name: string, begin: (world: World) => Effect.Effect<void, never, Simulation>]
+  > = [
+    [
+      "the repair of its target",
+      (world) =>
+        Effect.gen(function* () {
+          world.admin.delete(Kinds.StatefulSet, { namespace: world.hostNamespace(), name: "vcluster" })
+          yield* until(() => world.status()?.phase === "Provisioning", "1 minute", "it is put back")
+        }),
+    ],
+    [
+      "the restart of its target",
+      (world) =>
+        Effect.gen(function* () {
+          world.admin.delete(Kinds.Pod, { namespace: world.hostNamespace(), name: "vcluster-0" })
+          yield* until(() => world.status()?.phase === "Provisioning", "1 minute", "it is awaited")
+        }),
+    ],
+    [
+      "a repair of the platform",
+      (world) =>
+        Effect.gen(function* () {
+          const before = runs(world)
+          yield* until(() => runs(world) > before, "1 hour", "a repair has begun")
+        }),
+    ],
+    [
+      "an install of other settings",
+      (world) =>
+        Effect.gen(function* () {
+          const before = runs(world)
+          world.edit({ spec: { platform: { tenants: [{ name: "acme" }], users: [] } } })
+          yield* until(() => runs(world) > before, "1 minute", "an install has begun")
+        }),
+    ],
+  ]
+  it.each(atWork)("is installed as soon as that has ended, and Ready no sooner: %s", (_, begin) =>
+    simulate(
+      Effect.gen(function* () {
+        const { world } = yield* started("6.0.21")
+        yield* begin(world)
+        yield* Effect.sleep("1 second")
+        toVersion(world, "6.0.22")
+        yield* Effect.sleep("100 millis")
+        const told: Array<string> = []
+        const note = () => {
+          const { installedVersion, phase } = world.status() ?? {}
+          const ready = findCondition(world.status()?.conditions, "Ready")?.status
+          told.push(`${installedVersion} ${phase} ${ready}`)
+        }
+        note()
+        world.host.subscribe(({ kind }) => {
+          if (kind.plural === Kinds.PlatformInstance.plural) note()
+        })
+        const isTargetReady = () =>
+          findCondition(world.status()?.conditions, "TargetReady")?.status === "True"
+        yield* until(isTargetReady, "10 minutes", "the target is ready")
+        const before = runs(world)
+        // One that runs has its two seconds in which nobody edits further, and the time that it takes to end.
+        yield* until(() => runs(world) > before, "6 seconds", "the version that is asked for is installed")
+        yield* ready(world)
+        const early = told.filter((each) => / Ready | True$/.test(each) && each !== "6.0.22 Ready True")
+        assert.deepStrictEqual(early, [])
+      }),
+      { seed: 1 },
+    ),
+  )
 })
 
 describe("another version", () => {

@@ -21,6 +21,11 @@ export type DeletionReport =
       readonly message: string
     }
 
+export interface Outstanding {
+  readonly version: string
+  readonly over: "otherVersion" | "sameVersion"
+}
+
 export interface Facts {
   readonly generation: number
   readonly deletion: Option.Option<DeletionReport>
@@ -39,5 +44,7 @@ export interface Facts {
   readonly failure: Option.Option<InstallFailure>
   /** In front of what `Ready` and the failing conditions say: why nothing begins that is due. */
   readonly held: Option.Option<string>
+  /** What the spec asks for and is not installed, where anything is: another version, or other settings of the same one. */
+  readonly outstanding: Option.Option<Outstanding>
   readonly kubeconfigSecret: Option.Option<string>
 }

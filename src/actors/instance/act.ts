@@ -10,6 +10,7 @@ import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.t
 import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import { Pulumi } from "../../services/Pulumi/Pulumi.ts"
 import type { Decision } from "./Decision.ts"
+import type { Outstanding } from "./Facts.ts"
 import { startTold } from "./history.ts"
 import { runInstall } from "./install/Install.ts"
 import { urgencyOf } from "./install/urgency.ts"
@@ -63,14 +64,18 @@ export const runningIn = (pass: Pass): Option.Option<Operation> => {
   return state._tag === "Running" ? Option.some(state.operation) : Option.none()
 }
 
-/** Whether what the spec says is installed already. */
-const isRepeated = (pass: Pass): boolean => {
+/** What the spec asks for beyond what is installed; none where nothing is. */
+export const outstanding = (pass: Pass): Option.Option<Outstanding> => {
   const { metadata, spec } = pass.instance
-  return Option.exists(
-    installedBy(pass),
-    ({ version, generation }) => version === spec.version && generation === metadata.generation,
-  )
+  return Option.flatMap(installedBy(pass), ({ version, generation }) => {
+    if (version !== spec.version) return Option.some({ version: spec.version, over: "otherVersion" })
+    return generation === metadata.generation ? Option.none() : Option.some({ version, over: "sameVersion" })
+  })
 }
+
+/** Whether what the spec says is installed already. */
+const isRepeated = (pass: Pass): boolean =>
+  Option.isSome(installedBy(pass)) && Option.isNone(outstanding(pass))
 
 /** How an install would ask for its permit now. */
 export const urgency = (pass: Pass): Urgency =>
@@ -201,7 +206,7 @@ const startInstall = Effect.fnUntraced(function* (
   const { version } = instance.spec
   const { kubeconfig } = memory
   // One that is silent just now may be another cluster by the time it answers; the answer starts the next pass.
-  if (Option.isNone(kubeconfig) || pass.prober.state()._tag !== "Answers") return
+  if (Option.isNone(kubeconfig) || pass.prober.state()._tag !== "Answers") return yield* pass.prober.hurry
   const before = Option.getOrUndefined(installedBy(pass))
   const operation: InstallOperation = {
     _tag: "Install",

@@ -94,8 +94,10 @@ const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   if (Option.isSome(facts.failure)) return failureUpdates(facts.failure.value, applied)
   const record = Option.getOrUndefined(facts.record)?.installed
   // Without a Ready condition a generic client takes an object for done.
-  return record === undefined
-    ? ready("False", "the platform is to be installed", facts.generation)
+  if (record === undefined) return ready("False", "the platform is to be installed", facts.generation)
+  const next = Option.getOrUndefined(facts.outstanding)
+  return next?.over === "otherVersion"
+    ? [...standing, ...ready("False", `version ${next.version} is to be installed`, facts.generation)]
     : [...standing, ...ready("True", `version ${record.version} is ready`, record.generation)]
 }
 

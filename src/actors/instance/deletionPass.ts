@@ -158,6 +158,7 @@ export const deletionPass = Effect.fnUntraced(function* (
     record: Option.none(),
     failure: Option.none(),
     held: Option.none(),
+    outstanding: Option.none(),
     kubeconfigSecret: Option.map(Option.fromNullishOr(memory.status.kubeconfigSecretRef), ({ name }) => name),
   }).pipe(
     // Gone with its finalizer: there is no status left to write.

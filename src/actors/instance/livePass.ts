@@ -10,6 +10,7 @@ import {
   installedBy,
   isAnotherCluster,
   isResyncPending,
+  outstanding,
   renderedConfig,
   runningIn,
   urgency,
@@ -70,6 +71,7 @@ const factsOf = (pass: Pass, seen: Seen, decision: Decision, rules: Rules): Fact
     ),
     failure: memory.installFailure,
     held: heldBy(rules),
+    outstanding: outstanding(pass),
     kubeconfigSecret: seen.kubeconfigSecret,
   }
 }

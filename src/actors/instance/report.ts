@@ -15,6 +15,12 @@ import { conditionUpdates, isResyncing, isTargetFailure } from "./conditionUpdat
 import { deletionFailureReasons } from "./deletion/deletionStep.ts"
 import type { Facts } from "./Facts.ts"
 
+/** What is not installed yet is about to be, whatever it waits for. */
+const settled = ({ outstanding, record }: Facts): Phase =>
+  Option.isNone(outstanding) && Option.exists(record, ({ installed }) => installed !== undefined)
+    ? "Ready"
+    : "Installing"
+
 const phase = (facts: Facts, previous: Phase | undefined): Phase => {
   if (Option.isSome(facts.deletion)) return "Deleting"
   if (!facts.begun) return previous ?? "Pending"
@@ -23,11 +29,10 @@ const phase = (facts: Facts, previous: Phase | undefined): Phase => {
   }
   const running = Option.getOrUndefined(facts.running)
   if (running?._tag === "Install") {
-    return running.reason === "RepairDue" ? "Ready" : "Installing"
+    return running.reason === "RepairDue" ? settled(facts) : "Installing"
   }
   if (Option.isSome(facts.failure)) return "Failed"
-  if (isResyncing(facts)) return "Installing"
-  return Option.getOrUndefined(facts.record)?.installed === undefined ? "Installing" : "Ready"
+  return isResyncing(facts) ? "Installing" : settled(facts)
 }
 
 const targetOf = ({ serviceUID, resync }: InstanceRecord): Partial<PlatformInstanceStatus> => {
@@ -99,13 +104,13 @@ export const nextStatus = (
   if (!facts.begun && Option.isNone(facts.deletion) && previous.conditions !== undefined) return previous
   const standing = withoutEndedFailures(facts, previous.conditions ?? [])
   const conditions = setConditions(standing, conditionUpdates(facts), now)
-  const settled = settledGeneration(facts)
+  const generation = settledGeneration(facts)
   const { kubeconfigSecretRef: _, ...kept } = previous
   return {
     ...kept,
     ...recorded(facts.record),
     phase: phase(facts, previous.phase),
-    ...(settled === undefined || Option.isSome(facts.deletion) ? {} : { observedGeneration: settled }),
+    ...(generation === undefined || Option.isSome(facts.deletion) ? {} : { observedGeneration: generation }),
     ...Option.match(facts.kubeconfigSecret, {
       onNone: () => ({}),
       onSome: (name) => ({ kubeconfigSecretRef: { name } }),

@@ -100,6 +100,25 @@ describe("the status of an instance", () => {
     ])
   })
 
+  it.each([
+    ["otherVersion", "False Installing"],
+    ["sameVersion", "True Ready"],
+  ] as const)("whose spec waits to be installed (%s): Installing", (over, expected) => {
+    const facts: Facts = {
+      ...done,
+      generation: 2,
+      outstanding: Option.some({ version: "6.0.23", over }),
+    }
+    const installed = ["True Ready", "True FirstInstall", "True Applied"]
+    const status = nextStatus(readyStatus, facts, later)
+    assert.deepStrictEqual(row(status), ["Installing", ...installed, expected])
+    if (over === "otherVersion")
+      assert.strictEqual(message(status, "Ready"), "version 6.0.23 is to be installed")
+    // A repair that is on its way when the spec changes is no reason to call that spec Ready.
+    const repairing = { ...facts, running: installing("RepairDue", "sameVersion", 1) }
+    assert.deepStrictEqual(rowAfter(readyStatus, repairing), ["Installing", ...installed, expected])
+  })
+
   it("that is repaired: nothing changes at all", () => {
     const facts = { ...done, running: installing("RepairDue", "sameVersion", 1) }
     assert.deepStrictEqual(nextStatus(readyStatus, facts, later), readyStatus)

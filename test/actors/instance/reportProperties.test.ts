@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Option, Schema } from "effect"
 import type { Facts } from "../../../src/actors/instance/Facts.ts"
 import { nextStatus } from "../../../src/actors/instance/report.ts"
-import { reasons } from "../../../src/schema/Conditions.ts"
+import { isTrue, reasons } from "../../../src/schema/Conditions.ts"
 import { decodeManifestStatus } from "../../../src/schema/Manifest.ts"
 import type { PlatformInstanceStatus } from "../../../src/schema/PlatformStatus.ts"
 import { codePoints } from "../../../src/schema/Text.ts"
@@ -53,6 +53,7 @@ const factsArbitrary = Arbitrary.schema(
       }),
     ),
     held: optional(Schema.Literal("paused since then")),
+    outstanding: optional(Schema.Literals(["otherVersion", "sameVersion"])),
     kubeconfigSecret: optional(Schema.Literal("one-kubeconfig")),
     words: Schema.Literals([1, 400]),
   }),
@@ -79,6 +80,7 @@ const factsArbitrary = Arbitrary.schema(
       })),
       failure: Option.map(raw.failure, (failure) => ({ ...failure, message: text })),
       held: raw.held,
+      outstanding: Option.map(raw.outstanding, (over) => ({ version: "6.0.23", over })),
       kubeconfigSecret: raw.kubeconfigSecret,
     }
   }),
@@ -146,6 +148,22 @@ describe("a status, whatever happens", () => {
             before?.status === condition.status ? before.lastTransitionTime : `2026-11-03T12:0${minute}:00Z`
           assert.strictEqual(condition.lastTransitionTime, expected)
         }
+      })
+    },
+    many,
+  )
+
+  it.prop(
+    "is not in the phase Ready while something that is asked for is not installed",
+    { history: histories },
+    ({ history }) => {
+      const all = statuses(history)
+      history.forEach((facts, index) => {
+        if (Option.isNone(facts.outstanding) || facts.targetUndetermined || !facts.begun) return
+        const { conditions, phase } = all[index + 1] ?? {}
+        assert.notStrictEqual(phase, "Ready")
+        if (Option.isSome(facts.running) || facts.outstanding.value.over === "sameVersion") return
+        assert.isFalse(isTrue(conditions, "Ready"))
       })
     },
     many,

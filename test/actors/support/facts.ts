@@ -23,6 +23,7 @@ export const seen: Facts = {
   record: Option.none(),
   failure: Option.none(),
   held: Option.none(),
+  outstanding: Option.none(),
   kubeconfigSecret: Option.none(),
 }
 export const record: InstanceRecord = {

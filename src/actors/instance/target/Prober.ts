@@ -1,7 +1,7 @@
 // Asks an instance's API whether it answers, at every poll, over the network and without a request to the host's
 // API. It runs beside the slot, so that a target lost during an operation is noticed; it wakes the actor only
 // when its answer changes.
-import { Clock, Duration, Effect, Fiber, Option, type Scope } from "effect"
+import { Clock, Duration, Effect, Fiber, Latch, Option, type Scope } from "effect"
 import { Namespace, ServiceAccount } from "../../../services/Kubernetes/Kinds.ts"
 import { KubeError, Kubernetes, type KubernetesClient } from "../../../services/Kubernetes/Kubernetes.ts"
 import { increment } from "../../../services/Metrics/Metrics.ts"
@@ -10,7 +10,7 @@ import { makeInnerDns } from "./InnerDns.ts"
 import type { Kubeconfig } from "./Kubeconfig.ts"
 import { type ProbeState, unreachableAfter } from "./TargetState.ts"
 
-/** Until the first answer it asks this often; failures count once a poll all the same. */
+/** Until the first answer, and while somebody waits for the next, it asks this often; failures count once a poll all the same. */
 const eager = Duration.seconds(1)
 const timeoutMillis = 5_000
 /** The DNS inside is looked at once in so many checks. */
@@ -20,6 +20,8 @@ export interface Prober {
   readonly state: () => ProbeState
   /** Probes with this kubeconfig from now on; nothing happens when it is the one in use. */
   readonly use: (kubeconfig: Kubeconfig) => Effect.Effect<void>
+  /** Somebody waits for its next answer: until then it does not wait for the next poll. */
+  readonly hurry: Effect.Effect<void>
   readonly stop: Effect.Effect<void>
   /** The API answers, and the DNS behind it has been without a ready pod for a while. */
   readonly dnsIsDead: () => boolean
@@ -51,6 +53,8 @@ export const makeProber = (
     let inUse: string | undefined
     const dns = makeInnerDns()
     let fiber: Fiber.Fiber<void> | undefined
+    /** Open while somebody waits. */
+    const hurried = yield* Latch.make(false)
 
     const set = (next: ProbeState) =>
       Effect.suspend(() => {
@@ -77,7 +81,7 @@ export const makeProber = (
           Effect.matchEffect({
             onSuccess: (kubeSystemUID) => {
               failures = 0
-              return set({ _tag: "Answers", kubeSystemUID })
+              return Effect.andThen(hurried.close, set({ _tag: "Answers", kubeSystemUID }))
             },
             onFailure: (error) =>
               Effect.gen(function* () {
@@ -108,7 +112,10 @@ export const makeProber = (
       )
       while (true) {
         yield* Effect.catchTag(connected, "KubeError", (error) => answer(Effect.fail(error)))
-        yield* Effect.sleep(Option.isSome(lastKnown()) ? poll : Duration.min(eager, poll))
+        yield* Effect.sleep(Duration.min(eager, poll))
+        if (Option.isSome(lastKnown())) {
+          yield* Effect.raceFirst(Effect.sleep(Duration.subtract(poll, eager)), hurried.await)
+        }
       }
     })
 
@@ -132,6 +139,7 @@ export const makeProber = (
             : { _tag: "Unknown" }
           fiber = yield* Effect.forkIn(loop(kubeconfig), scope, { startImmediately: true })
         }),
+      hurry: hurried.open,
       stop,
       dnsIsDead: () => state._tag === "Answers" && dns.dead(),
     }
