@@ -23,6 +23,8 @@ export interface DeletionView {
   readonly deletionPolicy: "Delete" | "Retain"
   /** A custom storage root is never removed. */
   readonly customStorageRoot: boolean
+  /** Which one, where that can be read. */
+  readonly storageRoot?: string
 }
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== ""
@@ -36,10 +38,12 @@ export const decodeDeletionView = (object: unknown): Effect.Effect<DeletionView,
     Effect.map(({ metadata, spec }): DeletionView => {
       if (!isSpecPart(spec)) return { metadata, deletionPolicy: "Retain", customStorageRoot: true }
       const { deletionPolicy, platform } = spec
+      const root = isPlatformPart(platform) ? platform.storageRoot : undefined
       return {
         metadata,
         deletionPolicy: deletionPolicy === "Delete" || !isSet(deletionPolicy) ? "Delete" : "Retain",
-        customStorageRoot: isPlatformPart(platform) ? isSet(platform.storageRoot) : isSet(platform),
+        customStorageRoot: isPlatformPart(platform) ? isSet(root) : isSet(platform),
+        ...(typeof root === "string" && isSet(root) && { storageRoot: root }),
       }
     }),
   )

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { parse } from "yaml"
 import { hostNamespace } from "../../src/schema/Names.ts"
 import { programPath } from "../services/Pulumi/apiServer.ts"
 
@@ -340,6 +341,19 @@ describe("kubectl writes", () => {
     const differs = await fed(instance("client").replace("6.0.22", "6.0.21"), "diff")
     assert.strictEqual(differs.code, 1)
     assert.include(differs.out, "+  version: 6.0.21")
+  })
+
+  it("apply of a list, which kubectl looks at itself, by OpenAPI v2", async () => {
+    const list = (...items: ReadonlyArray<string>) =>
+      JSON.stringify({ apiVersion: "v1", kind: "List", items: items.map((item) => parse(item)) })
+    const both = list(instance("listed"), deployment("listed", "{ name: a, image: a }"))
+    const { out } = await fed(both, "apply")
+    assert.include(out, "deployment.apps/listed created")
+    assert.include(out, "/listed created")
+    const wrong = await fed(list(instance("listed", ", platfrom: {}")), "apply")
+    assert.strictEqual(wrong.code, 1)
+    assert.include(wrong.err, 'ValidationError(PlatformInstance.spec): unknown field "platfrom"')
+    assert.include((await fed(both, "delete")).out, "deleted")
   })
 
   it("apply on the server, with its conflicts", async () => {

@@ -34,7 +34,7 @@ describe("decodeDeletionView", () => {
     [
       "a custom storage root is seen",
       { spec: { platform: { storageRoot: "/data" } } },
-      { ...deleted, customStorageRoot: true },
+      { ...deleted, customStorageRoot: true, storageRoot: "/data" },
     ],
     ["an empty storage root is none", { spec: { platform: { storageRoot: "" } } }, deleted],
     [

@@ -105,7 +105,7 @@ const send = (response: ServerResponse, answer: ApiAnswer): void => {
   if (answer.retryAfter !== undefined) response.setHeader("retry-after", String(answer.retryAfter))
   const warnings = (answer.warnings ?? []).map((warning) => `299 - ${JSON.stringify(warning)}`)
   if (warnings.length > 0) response.setHeader("warning", warnings)
-  response.end(isText ? answer.body : `${JSON.stringify(answer.body)}\n`)
+  response.end(isText || answer.body instanceof Buffer ? answer.body : `${JSON.stringify(answer.body)}\n`)
 }
 
 const isStatus = (error: unknown): error is { readonly code: number; readonly body: unknown } =>

@@ -79,7 +79,8 @@ const step = Effect.fnUntraced(function* (
   if (next._tag === "WaitForRetry" && keepsFailing) {
     return { report: told, progressed: false, retryAfter: Option.some(next.at - observed.now) }
   }
-  if (isLastToTell(next, subject)) yield* tellLeftBehind(object, leftBehind(observed))
+  const refused = Option.exists(memory.installFailure, ({ reason }) => reason === "InvalidStorageRoot")
+  if (isLastToTell(next, subject)) yield* tellLeftBehind(object, leftBehind(observed, refused))
   if (next._tag !== "UninstallRelease") return keep(yield* runDeletionStep(subject, next, observed.storage))
   if (Option.exists(memory.retryAt, (at) => at > observed.now)) {
     return {

@@ -313,8 +313,21 @@ describe("F31: what has to be left behind", () => {
       world.remove()
       yield* pass(60)
       assert.deepStrictEqual(notes(world, "LeftBehind"), [
-        "not removed with the instance: the custom storage root",
+        "not removed with the instance: the custom storage root /mine",
       ])
+      assertNothingLeft(world)
+    }),
+  )
+
+  it.effect("is no storage root that was refused", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld()
+      yield* world.startOperator()
+      world.apply({ platform: { storageRoot: "/" } })
+      while (phase(world) !== "Failed") yield* pass(10)
+      world.remove()
+      yield* pass(60)
+      assert.deepStrictEqual(notes(world, "LeftBehind"), [])
       assertNothingLeft(world)
     }),
   )

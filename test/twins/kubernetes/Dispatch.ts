@@ -182,8 +182,6 @@ const VERSION = {
   platform: "linux/amd64",
 }
 
-const published = (body: Json | undefined) => (body === undefined ? undefined : { body })
-
 const HEALTH = new Set(["/healthz", "/livez", "/readyz"])
 
 const answerPath = (machine: Machine, request: ApiRequest, { path }: NonResource): ApiAnswer => {
@@ -193,7 +191,7 @@ const answerPath = (machine: Machine, request: ApiRequest, { path }: NonResource
   if (HEALTH.has(path)) return { status: 200, body: "ok" }
   if (path === "/version") return { status: 200, body: VERSION }
   const found =
-    discover(machine.resources, path, request.accept) ?? published(openApi(machine.resources, path))
+    discover(machine.resources, path, request.accept) ?? openApi(machine.resources, path, request.accept)
   return found === undefined ? NOT_FOUND : { status: 200, ...found }
 }
 

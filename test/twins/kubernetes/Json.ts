@@ -60,9 +60,9 @@ export const equal = (left: unknown, right: unknown): boolean => {
   )
 }
 
-/** Freezes what is not frozen yet, all the way down. */
+/** Freezes what is not frozen yet, all the way down, but for bytes, which cannot be. */
 export const freeze = <A>(value: A): A => {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value) && !ArrayBuffer.isView(value)) {
     Object.freeze(value)
     for (const item of Object.values(value)) freeze(item)
   }

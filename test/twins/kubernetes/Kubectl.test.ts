@@ -179,6 +179,33 @@ describe("OpenAPI", () => {
     }),
   )
 
+  it.effect("in version 2 has the custom kinds, and what may be asked of a write to any", () =>
+    Effect.gen(function* () {
+      const api = yield* served
+      const { body } = ask(api, { path: "/openapi/v2" })
+      const definitions = objectOf(at(body, "definitions"))
+      const instance = definitions["dev.di-framework.platform.v1alpha1.PlatformInstance"]
+      assert.strictEqual(at(instance, "properties", "spec", "properties", "version", "type"), "string")
+      const refs = [...JSON.stringify(body).matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref = ""]) => ref)
+      assert.isNotEmpty(refs)
+      assert.deepStrictEqual(
+        refs.filter((ref) => definitions[ref.replace("#/definitions/", "")] === undefined),
+        [],
+      )
+      // A kubectl that finds this kind here merges its lists by what it finds, and there is nothing to find.
+      assert.notInclude(Object.keys(definitions), "io.k8s.v1.Pod")
+      const patch = at(body, "paths", "/api/v1/namespaces/{namespace}/pods/{name}", "patch")
+      assert.include(
+        listOf(at(patch, "parameters")).map((parameter) => at(parameter, "name")),
+        "dryRun",
+      )
+      const accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+      const bytes = ask(api, { path: "/openapi/v2", accept })
+      assert.strictEqual(bytes.contentType, accept.replace("@", "."))
+      assert.instanceOf(bytes.body, Uint8Array)
+    }),
+  )
+
   it.effect("has every schema that it refers to", () =>
     Effect.gen(function* () {
       const api = yield* served

@@ -1,10 +1,12 @@
-// OpenAPI v3: the index, and a document a group and version, as kubectl reads them: schemas for `explain`, and the
+// OpenAPI, version 2 out of version 3, which is the index, and a document a group and version, as kubectl reads them: schemas for `explain`, and the
 // operations that tell it which query parameters and patches the server takes.
 import { createHash } from "node:crypto"
 import { apiVersion } from "../../../src/services/Kubernetes/Paths.ts"
+import type { ApiAnswer } from "./ApiServer.ts"
 import { isJson, isList, type Json, objectOf } from "./Json.ts"
 import { closure, METADATA, modelOf, refTo, schemaName, schemaOf } from "./Models.ts"
-import type { Resource, Resources } from "./Resources.ts"
+import { protobufOf, versionTwo } from "./OpenApiV2.ts"
+import { isCustom, type Resource, type Resources } from "./Resources.ts"
 
 const ROOT = "/openapi/v3"
 
@@ -133,8 +135,28 @@ const hashOf = (resources: ReadonlyArray<Resource>): string =>
 const byVersion = (resources: Resources): ReadonlyMap<string, ReadonlyArray<Resource>> =>
   Map.groupBy(resources.all(), ({ kind }) => apiVersion(kind))
 
-/** The body for a path below `/openapi`; undefined for one that is not served, as version 2 of OpenAPI is not. */
-export const openApi = (resources: Resources, path: string): Json | undefined => {
+const V2 = "/openapi/v2"
+/** What clients that want protobuf say, and what the answer is called. */
+const isProtobuf = /com\.github\.proto-openapi\.spec\.v2[.@]v1\.0\+protobuf/
+const PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+
+/** The answer for a path below `/openapi`; undefined for one that is not served. */
+export const openApi = (
+  resources: Resources,
+  path: string,
+  accept: string | undefined,
+): Pick<ApiAnswer, "body" | "contentType"> | undefined => {
+  if (path !== V2) {
+    const body = documentAt(resources, path)
+    return body === undefined ? undefined : { body }
+  }
+  const body = versionTwo(
+    [...byVersion(resources).values()].map((of) => ({ document: kept(of), custom: of.every(isCustom) })),
+  )
+  return isProtobuf.test(accept ?? "") ? { body: protobufOf(body), contentType: PROTOBUF } : { body }
+}
+
+const documentAt = (resources: Resources, path: string): Json | undefined => {
   const groups = byVersion(resources)
   if (path === ROOT) {
     const paths = [...groups].map(([groupVersion, of]) => {

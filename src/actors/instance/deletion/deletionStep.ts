@@ -9,7 +9,7 @@ export type Storage =
   /** Lies under the operator's base and is removed with the instance. */
   | { readonly _tag: "Default"; readonly base: string; readonly path: string }
   /** Chosen by the user: never removed. */
-  | { readonly _tag: "Custom" }
+  | { readonly _tag: "Custom"; readonly path: Option.Option<string> }
 
 export interface CleanupJob {
   /** Of this life of the instance; one of an earlier life proves nothing about this one's data. */
@@ -173,16 +173,22 @@ export const failureReasonOf = (step: DeletionStep): DeletionFailureReason => {
   }
 }
 
-/** What stays although the instance goes, in words: an administrator must hear of it while somebody still looks. */
-export const leftBehind = (seen: DeletionObservation): ReadonlyArray<string> => {
+const storageLeft = ({ cleanedFor, storage, uid }: DeletionObservation): ReadonlyArray<string> => {
+  if (storage._tag === "Custom")
+    return [["the custom storage root", ...Option.toArray(storage.path)].join(" ")]
+  return Option.contains(cleanedFor, uid) ? [] : [`storage root ${storage.path}`]
+}
+
+/**
+ * What stays although the instance goes, in words: an administrator must hear of it while somebody still looks. `refused`:
+ * its storage root was, before anything was installed, so that nothing lies there.
+ */
+export const leftBehind = (seen: DeletionObservation, refused = false): ReadonlyArray<string> => {
   if (seen.policy === "Retain" && !seen.begun) return []
-  const storage =
-    seen.storage._tag === "Custom" ? "the custom storage root" : `storage root ${seen.storage.path}`
-  const cleaned = seen.storage._tag === "Default" && Option.contains(seen.cleanedFor, seen.uid)
   // In a namespace that is somebody else's, so is the release that an object names.
   const foreign = seen.clusterObjects.filter(({ ours }) => !ours || seen.namespace._tag === "Foreign")
   return [
-    ...(cleaned ? [] : [storage]),
+    ...(refused ? [] : storageLeft(seen)),
     ...(seen.namespace._tag === "Foreign" ? ["the host namespace, which is somebody else's"] : []),
     ...foreign.map((object) => `${describeClusterObject(object)}, which is somebody else's`),
   ]

@@ -51,11 +51,12 @@ const storageOf = (subject: DeletionView, record: Option.Option<InstanceRecord>,
   const recorded = Option.getOrUndefined(record)?.storageRoot
   if (recorded !== undefined) {
     return recorded.base === undefined
-      ? { _tag: "Custom" }
+      ? { _tag: "Custom", path: Option.some(recorded.path) }
       : { _tag: "Default", base: recorded.base, path: recorded.path }
   }
-  return subject.customStorageRoot
-    ? { _tag: "Custom" }
+  const { customStorageRoot, storageRoot } = subject
+  return customStorageRoot
+    ? { _tag: "Custom", path: Option.fromUndefinedOr(storageRoot) }
     : { _tag: "Default", base, path: defaultStorageRoot(base, instanceKey(subject)) }
 }
 

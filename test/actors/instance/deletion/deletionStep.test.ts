@@ -134,7 +134,9 @@ describe("deleting an instance", () => {
   })
 
   it("leaves a custom storage root", () => {
-    const { tags } = steps({ storage: { _tag: "Custom" } })
+    const { tags, end: left } = steps({ storage: { _tag: "Custom", path: Option.some("/mine") } })
+    assert.deepStrictEqual(leftBehind(left), ["the custom storage root /mine"])
+    assert.deepStrictEqual(leftBehind(left, true), [])
     assert.deepStrictEqual(tags, [...target, "DropState", ...end])
   })
 
@@ -274,7 +276,7 @@ const observations = Arbitrary.schema(
       ...whole,
       policy: raw.policy,
       skipCleanup: raw.skipCleanup,
-      storage: raw.custom ? { _tag: "Custom" } : whole.storage,
+      storage: raw.custom ? { _tag: "Custom", path: Option.none() } : whole.storage,
       namespace: namespaces[raw.namespace] ?? { _tag: "Missing" },
       releaseRecorded: raw.releaseRecorded,
       hasState: raw.hasState,
