@@ -173,12 +173,3 @@ export const setConditions = (
   now: string,
 ): ReadonlyArray<Condition> =>
   updates.reduce((current, update) => setCondition(current, update, now), conditions ?? [])
-
-/** Without the condition of this type; the very same array when there is none. */
-export const removeCondition = (
-  conditions: ReadonlyArray<Condition>,
-  type: ConditionType,
-): ReadonlyArray<Condition> =>
-  findCondition(conditions, type) === undefined
-    ? conditions
-    : conditions.filter((condition) => condition.type !== type)

@@ -5,7 +5,8 @@
 // A block of commands without such a comment is run as it stands by `blocks.real.test.ts`. What cannot be run there says what
 // it needs: `internet`, a `cluster`, the `playground`, or the whole `machine` (a target of the Makefile). With a cluster or
 // the playground, the test that does the same is named by its file and the beginning of its title, or, where there is none,
-// the beginning of the claim in docs/unconfirmed.md.
+// the beginning of the claim in docs/unconfirmed.md. The comment is nothing that a reader sees: what needs the internet or a
+// cluster says so in the line before it, too, and everything else runs in the playground.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -28,6 +29,14 @@ export interface Block {
   readonly text: string
   /** What stands in the comment in front of it, when that says `needs`. */
   readonly comment: string | undefined
+  /** The line in front of all that. */
+  readonly before: string
+}
+
+/** What the reader of a block is told of it, where it does not run in the playground. */
+export const told: Readonly<Record<string, string>> = {
+  cluster: "*Needs a real cluster:*",
+  internet: "*Needs the internet:*",
 }
 
 /** The pages whose commands are held, in the order in which they are run. */
@@ -45,13 +54,18 @@ const fence = /^(?:<!-- (needs: [^\n]*?) -->\n\n?)?( *)```(\w*)\n([\s\S]*?)^\2``
 
 export const blocksOf = (page: string): ReadonlyArray<Block> => {
   const text = readFileSync(join(root, page), "utf8")
-  return [...text.matchAll(fence)].map(([whole, comment, indent = "", language = "", inside = ""]) => ({
-    at: `${page}:${text.slice(0, text.indexOf(whole)).split("\n").length}`,
-    page,
-    language,
-    text: inside.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
-    comment,
-  }))
+  return [...text.matchAll(fence)].map((match) => {
+    const [, comment, indent = "", language = "", inside = ""] = match
+    const lines = text.slice(0, match.index).split("\n")
+    return {
+      at: `${page}:${lines.length}`,
+      page,
+      language,
+      text: inside.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+      comment,
+      before: lines.at(-2) ?? "",
+    }
+  })
 }
 
 export const isCommands = ({ language }: Block): boolean =>

@@ -138,7 +138,7 @@ describe("the commands of the pages", () => {
         const played = blocks.filter((block) => isCommands(block) && block.comment === undefined)
         assert.isAbove(played.length, 8)
         yield* Effect.forEach(played, (block) => play(block, at), { discard: true })
-        const wrong = { at: "nowhere:1", page: "", language: "sh", comment: undefined }
+        const wrong = { at: "nowhere:1", page: "", language: "sh", comment: undefined, before: "" }
         assert.include(
           yield* Effect.flip(play({ ...wrong, text: "kubectl -n team-a get pi two\n" }, at)),
           "nowhere:1",

@@ -16,6 +16,7 @@ import {
   markerOf,
   needs,
   pagesWithBlocks,
+  told,
 } from "./Blocks.ts"
 
 const root = join(import.meta.dirname, "../..")
@@ -67,6 +68,12 @@ describe("a block of commands", () => {
     },
   )
 
+  it.each(named(blocks.filter(isCommands)))("%s says to its reader where it runs", (_, block) => {
+    const needed = told[markerOf(block.comment ?? "")?.need ?? ""]
+    if (needed === undefined) expect(Object.values(told)).not.toContain(block.before)
+    else expect(block.before).toBe(needed)
+  })
+
   // `blocks.real.test.ts` runs it.
   it.each(named(blocks.filter((block) => isCommands(block) && block.comment === undefined)))(
     "%s can be run as it stands",
@@ -89,6 +96,7 @@ describe("a block of commands", () => {
       language: "sh",
       text,
       comment,
+      before: "",
     })
     expect(problemOf(block("needs: luck"))).toContain("none of")
     expect(problemOf(block("needs: cluster"))).toContain("names no test")

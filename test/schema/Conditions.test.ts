@@ -6,7 +6,6 @@ import {
   findCondition,
   isTrue,
   reasons,
-  removeCondition,
   setCondition,
 } from "../../src/schema/Conditions.ts"
 
@@ -92,11 +91,6 @@ describe("reading conditions", () => {
   it("takes what is not there for not true", () => {
     assert.isTrue(isTrue(conditions, "Ready"))
     assert.isFalse(isTrue(conditions, "Installed"))
-  })
-
-  it("removes a condition, and returns the very same array when there is none", () => {
-    assert.deepStrictEqual(removeCondition(conditions, "Ready"), [])
-    assert.strictEqual(removeCondition(conditions, "Installed"), conditions)
   })
 })
 

@@ -29,6 +29,8 @@ export interface Outstanding {
 export interface Facts {
   readonly generation: number
   readonly deletion: Option.Option<DeletionReport>
+  /** The deletion takes away what there was: what was proved of it says nothing any more. */
+  readonly dismantled: boolean
   /**
    * Nothing is known of the target yet in this life of the operator: a target that was ready is not said to be
    * lost until it has been asked.

@@ -35,6 +35,8 @@ export interface Memory {
   targetFailure: Option.Option<TargetCondition>
   installFailure: Option.Option<InstallFailure>
   deletion: DeletionReport
+  /** The deletion has begun to take things away, or is about to. */
+  dismantled: boolean
   /** Failures in a row, of target steps and installs alike. */
   failures: number
   /** Milliseconds since the epoch. */
@@ -99,6 +101,7 @@ export const emptyMemory = (
   targetFailure: Option.none(),
   installFailure: failureIn(status),
   deletion: { _tag: "Working", message: "the instance is being deleted" },
+  dismantled: false,
   failures: 0,
   retryAt: Option.none(),
   retryOf: "Target",

@@ -68,6 +68,7 @@ const step = Effect.fnUntraced(function* (
   if (Option.isNone(live)) return { report: memory.deletion, progressed: false, retryAfter: Option.none() }
   const subject = live.value
   const observed = yield* Effect.mapError(observeDeletion(subject, memory.retryAt), failing)
+  memory.dismantled ||= observed.begun || subject.deletionPolicy === "Delete"
   const next = deletionStep(observed)
   yield* pass.trace.deletes(next)
   const told = memory.deletion
@@ -151,6 +152,7 @@ export const deletionPass = Effect.fnUntraced(function* (
   yield* writeStatus(memory, subject, {
     generation: subject.metadata.generation,
     deletion: Option.some(outcome.report),
+    dismantled: memory.dismantled,
     targetUndetermined: false,
     targetNotReady: Option.none(),
     begun: true,

@@ -60,6 +60,7 @@ const factsOf = (pass: Pass, seen: Seen, decision: Decision, rules: Rules): Fact
   return {
     generation: instance.metadata.generation,
     deletion: Option.none(),
+    dismantled: false,
     targetUndetermined: seen.undetermined,
     targetNotReady: Option.isSome(notReady) ? Option.orElse(memory.targetFailure, () => notReady) : notReady,
     begun: decision._tag !== "AddFinalizer",

@@ -2,13 +2,7 @@
 // Conditions keep what the last finished operation proved; the status' `observedGeneration` moves to a
 // generation when its outcome is known, so that kstatus never reads `Current` too early.
 import { Option } from "effect"
-import {
-  type Condition,
-  findCondition,
-  isTrue,
-  removeCondition,
-  setConditions,
-} from "../../schema/Conditions.ts"
+import { type Condition, isTrue, setConditions } from "../../schema/Conditions.ts"
 import type { Phase, PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
 import { conditionUpdates, isResyncing, isTargetFailure } from "./conditionUpdates.ts"
@@ -78,18 +72,20 @@ const settledGeneration = (facts: Facts): number | undefined => {
   return Option.getOrUndefined(facts.record)?.installed?.generation
 }
 
-/** A deletion's failure whose step has succeeded since says nothing any more; what it replaced is not known. */
-const withoutEndedFailures = (
-  facts: Facts,
-  conditions: ReadonlyArray<Condition>,
-): ReadonlyArray<Condition> => {
-  if (!Option.exists(facts.deletion, ({ _tag }) => _tag !== "Failed")) return conditions
-  const ended = (["TargetReady", "Installed"] as const).filter((type) => {
-    const reason = findCondition(conditions, type)?.reason
-    return deletionFailureReasons.some((each) => each === reason)
-  })
-  return ended.reduce<ReadonlyArray<Condition>>(removeCondition, conditions)
-}
+/**
+ * What still holds of the conditions. A deletion's failure whose step has succeeded since says nothing any more, and what it
+ * replaced is not known; nor does what was said of a target and a platform that are being taken away, but for why an
+ * install has failed.
+ */
+const stands =
+  (facts: Facts) =>
+  ({ type, status, reason }: Condition): boolean => {
+    if (type !== "TargetReady" && type !== "Installed" && type !== "ConfigApplied") return true
+    if (deletionFailureReasons.some((each) => each === reason)) {
+      return !Option.exists(facts.deletion, ({ _tag }) => _tag !== "Failed")
+    }
+    return !facts.dismantled || (type !== "TargetReady" && status === "False")
+  }
 
 /** The next status; `now` is RFC 3339. Parts that do not change are the very same values as before. */
 export const nextStatus = (
@@ -102,12 +98,14 @@ export const nextStatus = (
   }
   // A finalizer that was taken away and is put back changes nothing about a running platform.
   if (!facts.begun && Option.isNone(facts.deletion) && previous.conditions !== undefined) return previous
-  const standing = withoutEndedFailures(facts, previous.conditions ?? [])
-  const conditions = setConditions(standing, conditionUpdates(facts), now)
+  const updates = conditionUpdates(facts)
+  const said = new Set<string>(updates.map(({ type }) => type))
+  const kept = (previous.conditions ?? []).filter((each) => said.has(each.type) || stands(facts)(each))
+  const conditions = setConditions(kept, updates, now)
   const generation = settledGeneration(facts)
-  const { kubeconfigSecretRef: _, ...kept } = previous
+  const { kubeconfigSecretRef: _, ...rest } = previous
   return {
-    ...kept,
+    ...rest,
     ...recorded(facts.record),
     phase: phase(facts, previous.phase),
     ...(generation === undefined || Option.isSome(facts.deletion) ? {} : { observedGeneration: generation }),

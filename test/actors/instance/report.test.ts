@@ -371,6 +371,32 @@ describe("a deletion's status", () => {
     assert.strictEqual(status.observedGeneration, 1)
   })
 
+  it("says no longer of what is taken away that it is there, but why an install had failed", () => {
+    const working = {
+      ...deleting({ _tag: "Working", message: "uninstalling the vCluster" }),
+      dismantled: true,
+    }
+    assert.deepStrictEqual(rowAfter(readyStatus, working), ["Deleting", "-", "-", "-", "False TargetPending"])
+    assert.deepStrictEqual(rowAfter(nextStatus(readyStatus, failed, noon), working), [
+      "Deleting",
+      "-",
+      "False InstallFailed",
+      "-",
+      "False TargetPending",
+    ])
+    const held = {
+      ...working,
+      deletion: Option.some({ _tag: "Failed", reason: "StorageCleanupFailed", message: "why" } as const),
+    }
+    assert.deepStrictEqual(rowAfter(readyStatus, held), [
+      "Deleting",
+      "-",
+      "False StorageCleanupFailed",
+      "-",
+      "False StorageCleanupFailed",
+    ])
+  })
+
   it("names what it waits for before the finalizer goes", () => {
     const report = {
       _tag: "WaitingForCleanup",

@@ -34,6 +34,7 @@ const factsArbitrary = Arbitrary.schema(
         "TargetDeleteFailed",
       ]),
     ),
+    dismantled: Schema.Boolean,
     targetUndetermined: Schema.Boolean,
     targetNotReady: optional(Schema.Literals(reasons.TargetReady.False)),
     begun: Schema.Boolean,
@@ -67,6 +68,7 @@ const factsArbitrary = Arbitrary.schema(
           ? { _tag: what, message: text }
           : { _tag: "Failed", reason: what, message: text },
       ),
+      dismantled: raw.dismantled && Option.isSome(raw.deletion),
       targetUndetermined: raw.targetUndetermined,
       targetNotReady: Option.map(raw.targetNotReady, (reason) => ({ reason, message: text })),
       begun: raw.begun,

@@ -15,6 +15,7 @@ export const later = "2026-11-03T13:00:00Z"
 export const seen: Facts = {
   generation: 1,
   deletion: Option.none(),
+  dismantled: false,
   targetUndetermined: false,
   targetNotReady: Option.some({ reason: "Creating", message: "creating host namespace x" }),
   begun: false,
