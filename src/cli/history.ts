@@ -96,6 +96,6 @@ export const history = Command.make(
   ),
   Command.withExamples([
     { command: "kubectl pi history one -n team-a" },
-    { command: "kubectl pi history one -o json | jq '.operations[-1].changed'" },
+    { command: "kubectl pi history one -n team-a -o json | jq '.operations[-1].changed'" },
   ]),
 )

@@ -41,6 +41,9 @@ export const lineText = ({ timestamp, level, message, annotations, cause }: Line
   ].join(" ")
 }
 
+/** What kubectl takes. */
+const isDuration = (text: string): boolean => /^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text)
+
 export const logs = Command.make(
   "logs",
   {
@@ -53,6 +56,7 @@ export const logs = Command.make(
     since: Flag.String("since").pipe(
       Flag.withMetavar("DURATION"),
       Flag.withDescription("Only what is newer than that, such as 10m; all there is when not set"),
+      Flag.filter(isDuration, (text) => `Expected a duration, such as 30s, 10m or 1h30m, and not ${text}`),
       Flag.optional,
     ),
     operatorNamespace: Flag.String("operator-namespace").pipe(

@@ -374,6 +374,18 @@ it.effect("retry sets the annotation to a new value, in the instance's namespace
   }),
 )
 
+describe("logs", () => {
+  it.effect.each(["banana", "10", "-1m", ""])("takes no since that is no duration: %s", (since) =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["logs", "one", `--since=${since}`], { [PI]: instance })
+      assert.strictEqual(said.exitCode, 2)
+      assert.deepStrictEqual(said.asked, [])
+      const taken = yield* runPi(["logs", "one", "--since=1h30m"], { [PI]: instance })
+      assert.notStrictEqual(taken.exitCode, 2)
+    }),
+  )
+})
+
 describe("kubeconfig", () => {
   const folder = () => mkdtempSync(join(tmpdir(), "pi-test-"))
   const answers = { [PI]: instance, [SECRET]: secret }

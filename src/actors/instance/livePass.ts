@@ -72,7 +72,8 @@ const factsOf = (pass: Pass, seen: Seen, decision: Decision, rules: Rules): Fact
     ),
     failure: memory.installFailure,
     held: heldBy(rules),
-    outstanding: outstanding(pass),
+    // Nothing is about to be installed of what is held back.
+    outstanding: Option.isSome(heldBy(rules)) ? Option.none() : outstanding(pass),
     kubeconfigSecret: seen.kubeconfigSecret,
   }
 }
