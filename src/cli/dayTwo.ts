@@ -1,31 +1,56 @@
 // What the annotations of people make of an instance, as `kubectl pi status` shows it.
-import { Option } from "effect"
-import { memoOf } from "../schema/DayTwo.ts"
-import { ANNOTATION_PAUSED } from "../schema/Names.ts"
+import { DateTime, Option } from "effect"
+import { type DayTwoMemo, memoOf, windowsIn } from "../schema/DayTwo.ts"
+import { ANNOTATION_PAUSED, ANNOTATION_WINDOW } from "../schema/Names.ts"
+import { formatTime } from "../schema/Time.ts"
+import { opensAt } from "../schema/Windows.ts"
 import type { Instance } from "./Instance.ts"
-import { ageOf } from "./Words.ts"
+import { ageOf, plain } from "./Words.ts"
 
 export interface DayTwoShown {
   /** RFC 3339. */
   readonly pausedSince?: string
   /** The operator has not seen yet that it is to be paused: nothing keeps it from writing so far. */
   readonly pauseUnseen?: true
+  /** As its annotation has it. */
+  readonly window?: string
+  /** RFC 3339: when it opens next; absent while it is open. */
+  readonly windowOpens?: string
 }
 
-export const dayTwoOf = ({ metadata }: Instance): DayTwoShown => {
-  const memo = Option.getOrUndefined(memoOf(metadata))
+const pauseOf = ({ metadata }: Instance, memo: DayTwoMemo | undefined): DayTwoShown => {
   if (memo?.pausedSince !== undefined) return { pausedSince: memo.pausedSince }
   return metadata.annotations?.[ANNOTATION_PAUSED] === "true" ? { pauseUnseen: true } : {}
 }
 
+const windowOf = (memo: DayTwoMemo | undefined, now: number): DayTwoShown => {
+  const window = memo?.kept?.[ANNOTATION_WINDOW]
+  const windows = memo === undefined ? undefined : Option.getOrUndefined(windowsIn(memo))
+  if (window === undefined || windows === undefined) return {}
+  const opens = opensAt(windows, now)
+  return { window, ...(opens > now ? { windowOpens: formatTime(DateTime.makeUnsafe(opens)) } : {}) }
+}
+
+/** `now`: milliseconds since the epoch. */
+export const dayTwoOf = (instance: Instance, now: number): DayTwoShown => {
+  const memo = Option.getOrUndefined(memoOf(instance.metadata))
+  return { ...pauseOf(instance, memo), ...windowOf(memo, now) }
+}
+
 /** Names and values; nothing of what does not apply. */
 export const dayTwoFacts = (
-  { pausedSince, pauseUnseen }: DayTwoShown,
+  { pausedSince, pauseUnseen, window, windowOpens }: DayTwoShown,
   now: number,
 ): ReadonlyArray<readonly [string, string | undefined]> => {
   const since = ageOf(pausedSince, now)
   return [
     ["Paused", since === undefined ? undefined : `for ${since}, since ${pausedSince}`],
+    [
+      "Window",
+      window === undefined
+        ? undefined
+        : `${plain(window)} (${windowOpens === undefined ? "open" : `opens ${windowOpens}`})`,
+    ],
     ["Paused", pauseUnseen ? "asked for, and not yet seen by the operator: is it running?" : undefined],
   ]
 }

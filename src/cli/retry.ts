@@ -1,5 +1,5 @@
 // `kubectl pi retry`: the next try at once, instead of after the pause.
-import { DateTime, Effect } from "effect"
+import { Clock, DateTime, Effect } from "effect"
 import { Command } from "effect/cli"
 import { ANNOTATION_RECONCILE_REQUESTED } from "../schema/Names.ts"
 import { getInstance, RESOURCE } from "./Instance.ts"
@@ -22,7 +22,7 @@ export const retry = Command.make(
       `${ANNOTATION_RECONCILE_REQUESTED}=${requestedAt}`,
     ])
     const about = `${found.instance.metadata.namespace}/${name}`
-    const waiting = waitingOf(found.instance)
+    const waiting = waitingOf(found.instance, yield* Clock.currentTimeMillis)
     yield* answer({ instance: about, requestedAt, waitingFor: waiting ?? null }, () =>
       waiting === undefined
         ? `${about} is Ready: nothing is due that could be tried`

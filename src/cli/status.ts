@@ -83,7 +83,7 @@ const latest = (times: ReadonlyArray<string | undefined>): string | undefined =>
     .at(-1)
 
 /** What the instance waits for now; nothing when it is Ready, and its newest generation is settled. */
-export const waitingOf = (instance: Instance): Waiting | undefined => {
+export const waitingOf = (instance: Instance, now: number): Waiting | undefined => {
   const { generation = 0, deletionTimestamp } = instance.metadata
   const ready = conditionOf(instance, "Ready")
   const target = conditionOf(instance, "TargetReady")
@@ -102,9 +102,11 @@ export const waitingOf = (instance: Instance): Waiting | undefined => {
     return { reason, message, ...(since === undefined ? {} : { since }) }
   }
   if ((instance.status?.observedGeneration ?? 0) >= generation) return undefined
-  const { pausedSince } = dayTwoOf(instance)
+  const { pausedSince, windowOpens } = dayTwoOf(instance, now)
+  const upgrades = instance.spec?.version !== instance.status?.installedVersion
+  const until = upgrades && windowOpens !== undefined ? `: the maintenance window opens ${windowOpens}` : ""
   return pausedSince === undefined
-    ? { reason: "Installing", message: `generation ${generation} is not applied yet` }
+    ? { reason: "Installing", message: `generation ${generation} is not applied yet${until}` }
     : {
         reason: "Paused",
         message: `generation ${generation} is applied when annotation ${ANNOTATION_PAUSED} goes`,
@@ -123,7 +125,7 @@ const phaseColours: Readonly<Record<string, Colour>> = { Ready: "green", Failed:
 export const statusText = (instance: Instance, now: number, paint: Paint): string => {
   const { metadata, spec, status = {} } = instance
   const phase = status.phase ?? "Pending"
-  const waiting = waitingOf(instance)
+  const waiting = waitingOf(instance, now)
   const facts: ReadonlyArray<readonly [string, string | undefined]> = [
     ["Phase", paint(phaseColours[phase] ?? "yellow", plain(phase))],
     ["Version", spec?.version === undefined ? undefined : plain(spec.version)],
@@ -135,7 +137,7 @@ export const statusText = (instance: Instance, now: number, paint: Paint): strin
       ageOf(status.lastRepair, now) === undefined ? undefined : `${ageOf(status.lastRepair, now)} ago`,
     ],
     ["Age", ageOf(metadata.creationTimestamp, now)],
-    ...dayTwoFacts(dayTwoOf(instance), now),
+    ...dayTwoFacts(dayTwoOf(instance, now), now),
   ]
   const since = ageOf(waiting?.since, now)
   const url = waiting === undefined ? undefined : reasonUrl(waiting.reason)
@@ -194,7 +196,7 @@ export const status = Command.make(
     const { instance } = yield* getInstance(yield* where, name)
     const now = yield* Clock.currentTimeMillis
     const paint = painter(yield* Colours)
-    const waiting = waitingOf(instance)
+    const waiting = waitingOf(instance, now)
     const { metadata, spec } = instance
     yield* answer(
       {
@@ -203,7 +205,7 @@ export const status = Command.make(
         version: spec?.version,
         generation: metadata.generation,
         ...instance.status,
-        ...dayTwoOf(instance),
+        ...dayTwoOf(instance, now),
         gates: metadata.deletionTimestamp === undefined ? gatesOf(instance) : [],
         waitingFor: waiting ?? null,
       },

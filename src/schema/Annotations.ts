@@ -1,6 +1,6 @@
 // The annotations of a PlatformInstance: what each is for, who sets it, and what may stand in one that people set. The
 // reference's table is generated from here. Pure.
-import { Option } from "effect"
+import { Option, Result } from "effect"
 import {
   ANNOTATION_DAY_TWO,
   ANNOTATION_FRESH_START,
@@ -12,10 +12,12 @@ import {
   ANNOTATION_STORAGE_CLEANUP_COUNTED,
   ANNOTATION_STORAGE_CLEANUP_FAILURES,
   ANNOTATION_TRACE,
+  ANNOTATION_WINDOW,
 } from "./Names.ts"
 import { withoutSecrets } from "./Secrets.ts"
 import { truncateAtWord } from "./Text.ts"
 import { parseTime } from "./Time.ts"
+import { parseWindows } from "./Windows.ts"
 
 type Strings = Readonly<Record<string, string>>
 
@@ -35,6 +37,8 @@ const time: Check = (text) =>
     ? Option.none()
     : Option.some(`it takes a time such as "2026-01-02T03:04:05Z"`)
 
+const windows: Check = (text) => Result.getFailure(parseWindows(text))
+
 export interface AnnotationRow {
   /** Markdown. */
   readonly meaning: string
@@ -50,6 +54,12 @@ export const annotationRows = {
     meaning:
       '`"true"`: nothing is written in the target or the instance [until it goes](day-two.md#pause); a deletion is carried out',
     check: flag,
+    keeps: true,
+  },
+  [ANNOTATION_WINDOW]: {
+    meaning:
+      "`Sat 02:00-04:00 Europe/Berlin`: repairs and upgrades begin [inside of it alone](day-two.md#maintenance-windows)",
+    check: windows,
     keeps: true,
   },
   [ANNOTATION_PROTECT]: {

@@ -1,8 +1,9 @@
 // What the annotations of people make of an instance, and what the operator remembers of them in an annotation of its own:
 // it outlives the process, and kubectl pi reads it. It belongs to one life (UID) of the instance: copies have it, too. Pure.
-import { Option, Schema } from "effect"
+import { Option, Result, Schema } from "effect"
 import { readAnnotations } from "./Annotations.ts"
-import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED } from "./Names.ts"
+import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_WINDOW } from "./Names.ts"
+import { parseWindows, type Windows } from "./Windows.ts"
 
 const Strings = Schema.Record(Schema.String, Schema.String)
 
@@ -30,6 +31,12 @@ type Annotated = {
 export const memoOf = ({ uid, annotations }: Annotated): Option.Option<DayTwoMemo> =>
   Option.filter(decodeMemo(annotations?.[ANNOTATION_DAY_TWO]), (memo) => memo.uid === uid)
 
+/** The windows that count. */
+export const windowsIn = ({ kept }: DayTwoMemo): Option.Option<Windows> =>
+  Option.flatMap(Option.fromUndefinedOr(kept?.[ANNOTATION_WINDOW]), (text) =>
+    Result.getSuccess(parseWindows(text)),
+  )
+
 /** The annotation's text; `undefined` when there is nothing to remember. */
 export const memoText = (memo: DayTwoMemo): string | undefined => {
   const { uid: _, ...rest } = memo
@@ -45,6 +52,8 @@ export type DayTwoNews =
 export interface DayTwo {
   /** Since when it is paused, RFC 3339. */
   readonly pausedSince: Option.Option<string>
+  /** Inside of which repairs and upgrades begin; absent: at any time. */
+  readonly windows: Option.Option<Windows>
   readonly memo: DayTwoMemo
   readonly news: ReadonlyArray<DayTwoNews>
 }
@@ -67,14 +76,16 @@ export const followDayTwo = (
   const since = last.pausedSince
   const untold = bad.filter(({ name, value }) => last.told?.[name] !== briefly(value))
   const pausedSince = paused ? (since ?? now) : undefined
+  const memo: DayTwoMemo = {
+    uid,
+    ...(pausedSince === undefined ? {} : { pausedSince }),
+    ...nonEmpty("kept", kept),
+    ...nonEmpty("told", Object.fromEntries(bad.map(({ name, value }) => [name, briefly(value)]))),
+  }
   return {
     pausedSince: Option.fromUndefinedOr(pausedSince),
-    memo: {
-      uid,
-      ...(pausedSince === undefined ? {} : { pausedSince }),
-      ...nonEmpty("kept", kept),
-      ...nonEmpty("told", Object.fromEntries(bad.map(({ name, value }) => [name, briefly(value)]))),
-    },
+    windows: windowsIn(memo),
+    memo,
     news: [
       ...untold.map(({ message }) => ({ _tag: "Invalid", message }) as const),
       ...(paused && since === undefined ? [{ _tag: "Paused" } as const] : []),

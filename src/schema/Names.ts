@@ -31,6 +31,8 @@ export const ANNOTATION_HELM_WRITER = `${GROUP}/helm-writer`
 export const ANNOTATION_TRACE = `${GROUP}/trace`
 /** `"true"`, set by a person: nothing of the instance is written. */
 export const ANNOTATION_PAUSED = `${GROUP}/paused`
+/** Set by a person: when repairs and upgrades may begin (Windows.ts). */
+export const ANNOTATION_WINDOW = `${GROUP}/window`
 /** What the operator remembers of the annotations of people: since when, what stood before, what it has told (DayTwo.ts). */
 export const ANNOTATION_DAY_TWO = `${GROUP}/day-two`
 /** `"true"`, set by a person: leave the default storage root on the node. */

@@ -14,6 +14,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { parse } from "yaml"
 import { instance, PI, runPi, withConditions } from "./FakeKubectl.ts"
 
@@ -88,6 +89,29 @@ describe("status", () => {
         const unseen = yield* runPi(["status", "one"], { [PI]: copy })
         assert.match(unseen.out, /^ {2}Paused: +asked for, and not yet seen/m)
       }),
+  )
+
+  it.effect("says when the maintenance window of an instance opens, and that an upgrade waits for it", () =>
+    Effect.gen(function* () {
+      const memo = {
+        uid: instance.metadata.uid,
+        kept: { "platform.di-framework.dev/window": "Sat 02:00-04:00 Europe/Berlin" },
+      }
+      const annotations = { "platform.di-framework.dev/day-two": JSON.stringify(memo) }
+      const generation = instance.metadata.generation + 1
+      const upgraded = {
+        ...instance,
+        metadata: { ...instance.metadata, generation, annotations },
+        spec: { ...instance.spec, version: "6.0.99" },
+      }
+      // A Thursday.
+      yield* TestClock.setTime(Date.parse("2026-01-01T00:00:00Z"))
+      const text = yield* runPi(["status", "one"], { [PI]: upgraded })
+      assert.match(text.out, /^ {2}Window: +Sat 02:00-04:00 Europe\/Berlin \(opens 2026-01-03T01:00:00Z\)$/m)
+      assert.include(text.out, "is not applied yet: the maintenance window opens 2026-01-03T01:00:00Z")
+      const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], { [PI]: upgraded })).out)
+      assert.strictEqual(json.windowOpens, "2026-01-03T01:00:00Z")
+    }),
   )
 
   it.effect("names the gate, what is waited for and since when", () =>

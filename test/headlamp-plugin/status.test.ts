@@ -135,6 +135,7 @@ describe("a pause", () => {
     assert.deepStrictEqual(annotated({ [crd.paused]: "true", [crd.dayTwo]: memo("life") }), {
       pausedSince: "2026-11-03T10:00:00Z",
       pauseUnseen: false,
+      window: undefined,
     })
     assert.isUndefined(annotated({}).pausedSince)
   })
@@ -142,8 +143,19 @@ describe("a pause", () => {
   it("that the operator has not seen, or that is of another life, is asked for", () => {
     for (const text of [memo("another"), "{", "7", "null"]) {
       const view = annotated({ [crd.paused]: "true", [crd.dayTwo]: text })
-      assert.deepStrictEqual(view, { pausedSince: undefined, pauseUnseen: true }, text)
+      assert.deepStrictEqual(view, { pausedSince: undefined, pauseUnseen: true, window: undefined }, text)
     }
+  })
+})
+
+describe("maintenance windows", () => {
+  it("are those that count", () => {
+    const memo = { uid: "life", kept: { [crd.window]: "Sat 02:00-04:00" } }
+    const annotations = { [crd.window]: "nonsense", [crd.dayTwo]: JSON.stringify(memo) }
+    assert.strictEqual(
+      dayTwoOf(instance(undefined, {}, { uid: "life", annotations })).window,
+      "Sat 02:00-04:00",
+    )
   })
 })
 

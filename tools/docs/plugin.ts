@@ -8,6 +8,7 @@ import {
   ANNOTATION_DAY_TWO,
   ANNOTATION_PAUSED,
   ANNOTATION_SKIP_STORAGE_CLEANUP,
+  ANNOTATION_WINDOW,
   FINALIZER,
   GROUP,
   KIND,
@@ -33,6 +34,7 @@ export const pluginSource = (platformVersion: string): string => {
     skipStorageCleanup: ANNOTATION_SKIP_STORAGE_CLEANUP,
     paused: ANNOTATION_PAUSED,
     dayTwo: ANNOTATION_DAY_TWO,
+    window: ANNOTATION_WINDOW,
     phases: Phase.literals,
     conditions: conditionTypes.map((type) => ({
       type,
@@ -58,6 +60,7 @@ interface Crd {
   readonly skipStorageCleanup: string
   readonly paused: string
   readonly dayTwo: string
+  readonly window: string
   readonly phases: ReadonlyArray<string>
   readonly conditions: ReadonlyArray<{
     readonly type: string

@@ -4,6 +4,7 @@ import { AuthVisible, DetailsGrid } from "@kinvolk/headlamp-plugin/lib/CommonCom
 import { Button } from "@mui/material"
 import { Link as RouterLink, useParams } from "react-router-dom"
 import { absenceOfOne } from "../logic/crdState.ts"
+import { dayTwoOf } from "../logic/dayTwo.ts"
 import { statusOf, versionOf } from "../logic/status.ts"
 import { PlatformInstance } from "../PlatformInstance.ts"
 import { EDIT } from "../routes.ts"
@@ -72,6 +73,11 @@ export const InstanceDetail = () => {
               { name: t("Phase"), value: <PhaseLabel object={item.jsonData} /> },
               { name: t("Version"), value: versionOf(item.jsonData).text },
               { name: t("Ready"), value: <ReadyLabel object={item.jsonData} /> },
+              {
+                name: t("Maintenance windows"),
+                value: dayTwoOf(item.jsonData).window,
+                hide: dayTwoOf(item.jsonData).window === undefined,
+              },
               { name: t("Paused"), value: <Paused object={item.jsonData} />, hide: !isPaused(item.jsonData) },
             ]
       }

@@ -14,6 +14,7 @@ interface Crd {
   readonly skipStorageCleanup: string
   readonly paused: string
   readonly dayTwo: string
+  readonly window: string
   readonly phases: ReadonlyArray<string>
   readonly conditions: ReadonlyArray<{
     readonly type: string
@@ -36,6 +37,7 @@ export const crd: Crd = {
   "skipStorageCleanup": "platform.di-framework.dev/skip-storage-cleanup",
   "paused": "platform.di-framework.dev/paused",
   "dayTwo": "platform.di-framework.dev/day-two",
+  "window": "platform.di-framework.dev/window",
   "phases": [
     "Pending",
     "Provisioning",

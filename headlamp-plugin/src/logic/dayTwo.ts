@@ -7,6 +7,8 @@ export interface DayTwoView {
   readonly pausedSince: string | undefined
   /** The operator has not seen yet that it is to be paused. */
   readonly pauseUnseen: boolean
+  /** The maintenance windows that count, as their annotation has them. */
+  readonly window: string | undefined
 }
 
 const text = (value: Json | undefined): string | undefined => (typeof value === "string" ? value : undefined)
@@ -23,7 +25,9 @@ const memoOf = (object: unknown): Json | undefined => {
 }
 
 export const dayTwoOf = (object: unknown): DayTwoView => {
-  const pausedSince = text(valueAt(memoOf(object), ["pausedSince"]))
+  const memo = memoOf(object)
+  const pausedSince = text(valueAt(memo, ["pausedSince"]))
   const asked = valueAt(object, ["metadata", "annotations", crd.paused]) === "true"
-  return { pausedSince, pauseUnseen: asked && pausedSince === undefined }
+  const window = text(valueAt(memo, ["kept", crd.window]))
+  return { pausedSince, pauseUnseen: asked && pausedSince === undefined, window }
 }

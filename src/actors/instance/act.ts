@@ -1,5 +1,6 @@
 // Carries out what the plan decided: at most one step that changes the world, or a start in the slot.
 import { Clock, Effect, Option } from "effect"
+import { windowsIn } from "../../schema/DayTwo.ts"
 import { FINALIZER } from "../../schema/Names.ts"
 import { platformConfig } from "../../schema/PlatformConfig.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
@@ -228,6 +229,7 @@ const startInstall = Effect.fnUntraced(function* (
       reason: decision.reason,
       refresh: decision.refresh,
       repeats: isRepeated(pass),
+      windowed: Option.isSome(Option.flatMap(memory.dayTwo, windowsIn)),
       urgency: operation.urgency,
       progress: operation.progress,
       onStage: context.mailbox.wake("permit"),

@@ -60,7 +60,7 @@ export const followAnnotations = Effect.fnUntraced(function* (
   const events = yield* Events
   const now = yield* Clock.currentTimeMillis
   const before = Option.orElse(memory.dayTwo, () => memoOf({ uid, annotations }))
-  const { pausedSince, memo, news } = followDayTwo(
+  const { pausedSince, windows, memo, news } = followDayTwo(
     { uid, annotations },
     before,
     formatTime(DateTime.makeUnsafe(now)),
@@ -68,5 +68,6 @@ export const followAnnotations = Effect.fnUntraced(function* (
   memory.dayTwo = Option.some(memo)
   for (const each of news) yield* events.emit(object, eventOf(each, now))
   yield* save(pass, memo)
-  return { pausedSince }
+  const unfinished = Option.exists(memory.record, (record) => record.unfinished === true)
+  return { pausedSince, windows, unfinished }
 })

@@ -1,6 +1,6 @@
 // A pass over an instance that is not being deleted.
 import { Clock, Duration, Effect, Option, Schema } from "effect"
-import { findCondition, targetFailureReasons } from "../../schema/Conditions.ts"
+import { findCondition, type InstallReason, targetFailureReasons } from "../../schema/Conditions.ts"
 import { FINALIZER } from "../../schema/Names.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { Events } from "../../services/Events/Events.ts"
@@ -22,7 +22,7 @@ import { tellFirstLook } from "./firstLook.ts"
 import { mayTake, type Rules, wordsOf } from "./gate.ts"
 import { look, type Seen } from "./look.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
-import { type PlanInput, plan } from "./plan.ts"
+import { installDue, type PlanInput, plan } from "./plan.ts"
 import { Settings } from "./Settings.ts"
 import { followEdits, resetBackOff } from "./settle.ts"
 import type { ProtectionState } from "./target/Protection.ts"
@@ -45,11 +45,21 @@ const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: nu
 
 const isFailure = Schema.is(Schema.Literals(targetFailureReasons))
 
-/** Why nothing begins: told for as long as an instance is paused. */
-const heldBy = ({ pausedSince }: Rules): Option.Option<string> =>
-  Option.map(pausedSince, (since) => wordsOf({ _tag: "Paused", since }))
+/** Why nothing begins: told for as long as an instance is paused, and of an upgrade; of a repair that waits nobody is told. */
+const heldBy = (
+  { pausedSince }: Rules,
+  decision: Decision,
+  due: Option.Option<InstallReason>,
+  version: string,
+): Option.Option<string> => {
+  if (Option.isSome(pausedSince))
+    return Option.some(wordsOf({ _tag: "Paused", since: pausedSince.value }, version))
+  return decision._tag === "Hold" && !Option.contains(due, "RepairDue")
+    ? Option.some(wordsOf(decision.closed, version))
+    : Option.none()
+}
 
-const factsOf = (pass: Pass, seen: Seen, decision: Decision, rules: Rules): Facts => {
+const factsOf = (pass: Pass, seen: Seen, decision: Decision, held: Facts["held"]): Facts => {
   const { memory, instance } = pass
   const { verdict } = seen
   const running = runningIn(pass)
@@ -71,9 +81,9 @@ const factsOf = (pass: Pass, seen: Seen, decision: Decision, rules: Rules): Fact
       ({ uid, installed }) => uid === instance.metadata.uid && installed?.generation !== 0,
     ),
     failure: memory.installFailure,
-    held: heldBy(rules),
+    held,
     // Nothing is about to be installed of what is held back.
-    outstanding: Option.isSome(heldBy(rules)) ? Option.none() : outstanding(pass),
+    outstanding: Option.isSome(held) ? Option.none() : outstanding(pass),
     kubeconfigSecret: seen.kubeconfigSecret,
   }
 }
@@ -139,7 +149,7 @@ export const livePass = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   memory.readySince =
     looked.verdict._tag === "Ready" ? Option.orElseSome(memory.readySince, () => now) : Option.none()
-  const repairAt = mayTake(rules)("ReapplyRelease")
+  const repairAt = mayTake(rules, now)("ReapplyRelease")
     ? yield* repairPause(pass, looked.verdict, now)
     : Option.none()
   const input: PlanInput = {
@@ -198,7 +208,12 @@ export const livePass = Effect.fnUntraced(function* (
   yield* warnStuck(pass, seen)
   yield* warnOfDns(pass)
   yield* Effect.withSpan(act(pass, decision, seen.verdict), "Instance.act")
-  const facts = factsOf(pass, seen, decision, rules)
+  const facts = factsOf(
+    pass,
+    seen,
+    decision,
+    heldBy(rules, decision, installDue(input), instance.spec.version),
+  )
   yield* Effect.withSpan(writeStatus(memory, instance, facts), "Instance.report")
   const { status } = memory
   const queued = Option.isSome(turn)

@@ -101,7 +101,7 @@ export const look = Effect.fnUntraced(function* (
     now,
     repairIntervalMillis: Duration.toMillis(settings.repairInterval),
   })
-  const verdict = judgeTarget(passingOver(observed, mayTake(rules)))
+  const verdict = judgeTarget(passingOver(observed, mayTake(rules, now)))
   // Without a kubeconfig there is nobody to ask, and a step that has failed is an answer.
   const undetermined =
     (pass.prober.state()._tag === "Unknown" && Option.isSome(memory.kubeconfig)) ||

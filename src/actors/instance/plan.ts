@@ -75,6 +75,9 @@ const repairAt = ({ finishedAt, early }: Installed, input: PlanInput): number =>
   return Math.max(due, input.readySince + share)
 }
 
+/** A clock may be set, and a machine may sleep: nobody sleeps for a week at once until a window opens. */
+const lookAgainMillis = 60 * 60_000
+
 /** How long a spec has to stay as it is before it interrupts an operation. */
 const quietMillis = 2_000
 
@@ -101,12 +104,12 @@ const replaceableAt = (running: InstallOperation, input: PlanInput): Option.Opti
 
 /** Whoever mends a broken spec does not wait out the broken one's timeout. */
 const supersede = (running: InstallOperation, input: PlanInput, poll: Wake): Decision => {
-  if (Option.isSome(input.rules.pausedSince)) {
-    // What the engine has begun is let finish: nothing could take its place.
-    return running.progress.stage === "running"
-      ? wait(poll)
-      : { _tag: "CancelOperation", because: "the instance is paused" }
+  const closed = whyNot({ _tag: "Install", reason: running.reason }, input.rules, input.now)
+  if (Option.isSome(closed) && running.progress.stage !== "running") {
+    return { _tag: "CancelOperation", because: "it may not begin any more" }
   }
+  // What the engine has begun is let finish: nothing could take its place.
+  if (Option.isSome(input.rules.pausedSince)) return wait(poll)
   if (running.progress.stage === "waiting" && !Equal.equals(running.urgency, input.urgency)) {
     return { _tag: "CancelOperation", because: "it is to wait in another place" }
   }
@@ -130,7 +133,7 @@ export const plan = (input: PlanInput): Decision => {
   const retryAt = Option.getOrElse(input.retryAt, () => input.now)
   const retry: Wake = { timer: "retry", at: retryAt }
   const targetStep = (step: TargetStep): Decision => {
-    const closed = whyNot({ _tag: "TargetStep", step: step._tag }, input.rules)
+    const closed = whyNot({ _tag: "TargetStep", step: step._tag }, input.rules, input.now)
     if (Option.isSome(closed)) return hold(closed.value, poll)
     return retryAt > input.now && input.retryOf === "Target" ? wait(retry) : { _tag: "TargetStep", step }
   }
@@ -155,8 +158,14 @@ export const plan = (input: PlanInput): Decision => {
     const at = Option.map(input.installed, (installed) => repairAt(installed, input))
     return wait({ timer: "repair", at: Option.getOrElse(at, () => input.now) })
   }
-  const closed = whyNot({ _tag: "Install", reason: due.value }, input.rules)
-  if (Option.isSome(closed)) return hold(closed.value)
+  const closed = whyNot({ _tag: "Install", reason: due.value }, input.rules, input.now)
+  if (Option.isSome(closed)) {
+    const wakes: ReadonlyArray<Wake> =
+      closed.value._tag === "OutsideWindow"
+        ? [{ timer: "repair", at: Math.min(closed.value.opensAt, input.now + lookAgainMillis) }]
+        : []
+    return hold(closed.value, ...wakes)
+  }
   if (retryAt > input.now) return wait(retry)
   return { _tag: "Install", reason: due.value, refresh: refreshes.has(due.value) || input.superseded }
 }

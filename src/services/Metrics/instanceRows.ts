@@ -68,7 +68,7 @@ export const instanceRows = {
   platforminstance_repair_due_timestamp_seconds: {
     ...instance,
     type: "gauge",
-    help: "When the next repair has to have begun: one interval after the last success; none while it is paused",
+    help: "When the next repair has to have begun: one interval after the last success, or when its maintenance window opens after that; none while it is paused",
   },
   platforminstance_paused: {
     ...instance,

@@ -78,6 +78,8 @@ export const InstanceRecord = Schema.Struct({
   deleting: Schema.optionalKey(Schema.String),
   /** Record and state are older than what the instance has shown: nothing is applied without a refresh, until one succeeds. */
   behind: Schema.optionalKey(Schema.Literal(true)),
+  /** The engine has begun inside of a maintenance window what has not succeeded since. */
+  unfinished: Schema.optionalKey(Schema.Literal(true)),
   /** An install that begins with no state, on purpose; gone with the one that succeeds. */
   anew: Schema.optionalKey(
     Schema.Struct({

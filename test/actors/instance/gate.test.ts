@@ -1,9 +1,23 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Option } from "effect"
+import { Option, Result } from "effect"
 import { type Closed, noRules, type Rules, type Start, whyNot } from "../../../src/actors/instance/gate.ts"
+import { parseWindows } from "../../../src/schema/Windows.ts"
 
 const since = "2026-11-03T12:00:00Z"
-const paused: Rules = { pausedSince: Option.some(since) }
+const paused: Rules = { ...noRules, pausedSince: Option.some(since) }
+/** Saturday 2026-11-07, two minutes before it opens. */
+const before = Date.parse("2026-11-07T01:58:00Z")
+const inside = Date.parse("2026-11-07T02:00:00Z")
+const windowed: Rules = { ...noRules, windows: Result.getSuccess(parseWindows("Sat 02:00-04:00")) }
+const openAll: ReadonlyArray<readonly [Start, "open"]> = [
+  [{ _tag: "TargetStep", step: "CreateNamespace" }, "open"],
+  [{ _tag: "TargetStep", step: "ReapplyRelease" }, "open"],
+  [{ _tag: "TargetStep", step: "BeginResync" }, "open"],
+  [{ _tag: "Install", reason: "FirstInstall" }, "open"],
+  [{ _tag: "Install", reason: "Retry" }, "open"],
+  [{ _tag: "Install", reason: "SpecChanged" }, "open"],
+  [{ _tag: "Install", reason: "Resync" }, "open"],
+]
 const step = (step: Extract<Start, { _tag: "TargetStep" }>["step"]): Start => ({ _tag: "TargetStep", step })
 const install = (reason: Extract<Start, { _tag: "Install" }>["reason"]): Start => ({
   _tag: "Install",
@@ -11,11 +25,12 @@ const install = (reason: Extract<Start, { _tag: "Install" }>["reason"]): Start =
 })
 
 const answers: ReadonlyArray<
-  readonly [string, Rules, ReadonlyArray<readonly [Start, Closed["_tag"] | "open"]>]
+  readonly [string, Rules, number, ReadonlyArray<readonly [Start, Closed["_tag"] | "open"]>]
 > = [
   [
     "without annotations",
     noRules,
+    before,
     [
       [step("CreateNamespace"), "open"],
       [step("ReapplyRelease"), "open"],
@@ -26,6 +41,7 @@ const answers: ReadonlyArray<
   [
     "paused",
     paused,
+    before,
     [
       [step("CreateNamespace"), "Paused"],
       [step("ApplyNetworkPolicies"), "Paused"],
@@ -45,13 +61,47 @@ const answers: ReadonlyArray<
       [install("Resync"), "Paused"],
     ],
   ],
+  [
+    "outside of its window",
+    windowed,
+    before,
+    [...openAll, [install("RepairDue"), "OutsideWindow"], [install("VersionChanged"), "OutsideWindow"]],
+  ],
+  [
+    "inside of its window",
+    windowed,
+    inside,
+    [...openAll, [install("RepairDue"), "open"], [install("VersionChanged"), "open"]],
+  ],
+  [
+    "outside of its window, with an upgrade that was cut off in it",
+    { ...windowed, unfinished: true },
+    before,
+    [...openAll, [install("RepairDue"), "open"], [install("VersionChanged"), "open"]],
+  ],
+  [
+    "paused inside of its window",
+    { ...windowed, ...paused, windows: windowed.windows },
+    inside,
+    [
+      [install("RepairDue"), "Paused"],
+      [install("FirstInstall"), "Paused"],
+    ],
+  ],
 ]
 
 describe("what may begin", () => {
-  for (const [name, rules, expected] of answers) {
+  for (const [name, rules, now, expected] of answers) {
     it.each(expected)(`${name}: %o is %s`, (start, answer) => {
-      const closed = whyNot(start, rules)
+      const closed = whyNot(start, rules, now)
       assert.strictEqual(Option.match(closed, { onNone: () => "open", onSome: ({ _tag }) => _tag }), answer)
     })
   }
+
+  it("says when the window opens", () => {
+    assert.deepStrictEqual(
+      whyNot(install("RepairDue"), windowed, before),
+      Option.some({ _tag: "OutsideWindow", opensAt: inside }),
+    )
+  })
 })

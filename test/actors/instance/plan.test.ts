@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Arbitrary, Equal, Option, Schema } from "effect"
+import { Arbitrary, Equal, Option, Result, Schema } from "effect"
 import type { Decision } from "../../../src/actors/instance/Decision.ts"
 import { noRules } from "../../../src/actors/instance/gate.ts"
 import type { InstallOperation, Operation } from "../../../src/actors/instance/Operation.ts"
-import { type PlanInput, plan } from "../../../src/actors/instance/plan.ts"
+import { installDue, type PlanInput, plan } from "../../../src/actors/instance/plan.ts"
 import { isInline, type TargetVerdict } from "../../../src/actors/instance/target/TargetState.ts"
+import { parseWindows } from "../../../src/schema/Windows.ts"
 
 const now = 1_000_000_000
 const second = 1_000
@@ -333,6 +334,9 @@ describe("the plan", () => {
 
 const millis = Schema.Finite.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 2 * now }))
 const maybe = <S extends Schema.Constraint>(schema: S) => Schema.OptionFromNullOr(schema)
+/** Closed now. */
+const hourly = Result.getSuccess(parseWindows("02:00-04:00"))
+
 const inputs = Arbitrary.schema(
   Schema.Struct({
     now: Schema.Literal(now),
@@ -359,6 +363,7 @@ const inputs = Arbitrary.schema(
     retryAt: Schema.toType(maybe(millis)),
     retryOf: Schema.Literals(["Target", "Install", "Uninstall"]),
     paused: Schema.Boolean,
+    windowed: Schema.Boolean,
     urgency: Schema.Struct({ urgent: Schema.Boolean, failing: Schema.Boolean }),
     readySince: Schema.Literals([0, now - second]),
     targetPollMillis: Schema.Literals([10 * second, minute]),
@@ -369,7 +374,11 @@ const inputs = Arbitrary.schema(
     (raw): PlanInput => ({
       ...raw,
       config: new Map(),
-      rules: { pausedSince: raw.paused ? Option.some("2026-11-03T12:00:00Z") : Option.none() },
+      rules: {
+        ...noRules,
+        windows: raw.windowed ? hourly : Option.none(),
+        pausedSince: raw.paused ? Option.some("2026-11-03T12:00:00Z") : Option.none(),
+      },
       target: { ready, waiting, stuck, acting, mending }[raw.target],
       running: Option.fromNullishOr({ nothing: undefined, install, helm, uninstall }[raw.running]),
     }),
@@ -403,7 +412,7 @@ describe("the plan, whatever is known", () => {
     "begins nothing of the instance while it is paused, and ends nothing that the engine has begun",
     { input: inputs },
     ({ input }) => {
-      const rules = { pausedSince: Option.some("2026-11-03T12:00:00Z") }
+      const rules = { ...noRules, pausedSince: Option.some("2026-11-03T12:00:00Z") }
       const decision = plan({ ...input, deleting: false, rules })
       assert.notStrictEqual(decision._tag, "Install")
       if (decision._tag === "TargetStep") assert.strictEqual(decision.step._tag, "ApplyProtection")
@@ -411,6 +420,21 @@ describe("the plan, whatever is known", () => {
       if (decision._tag === "CancelOperation") assert.notStrictEqual(input.target._tag, "Ready")
       // A timer that is over already would wake the actor again at once, for ever.
       if (decision._tag === "Hold") assert.isTrue(decision.wakes.every(({ at }) => at > now))
+    },
+    many,
+  )
+
+  it.prop(
+    "begins no repair and no upgrade outside of a maintenance window, and holds up nothing else",
+    { input: inputs },
+    ({ input }) => {
+      const open = { ...input, rules: noRules }
+      const windowed = plan({ ...open, rules: { ...noRules, windows: hourly } })
+      const decided = plan(open)
+      const waits = Option.exists(installDue(open), (due) => due === "RepairDue" || due === "VersionChanged")
+      if (windowed._tag === "Hold") assert.isTrue(waits && windowed.wakes.length === 1)
+      else if (decided._tag === "Install") assert.isFalse(waits)
+      if (!waits && Option.isNone(input.running)) assert.deepStrictEqual(windowed, decided)
     },
     many,
   )

@@ -46,6 +46,8 @@ export interface InstallRequest {
   readonly refresh: boolean
   /** Version and generation are installed already: whatever the engine changes was not as it should be. */
   readonly repeats: boolean
+  /** It has begun inside of a maintenance window: one that is cut off is not to wait for the next. */
+  readonly windowed: boolean
   readonly urgency: Urgency
   readonly progress: InstallProgress
   /** The status is to say how far it is. */
@@ -89,7 +91,7 @@ const begunRecord = (
 
 const provedRecord = Effect.fnUntraced(function* (
   { instance, reason, serviceUID }: InstallRequest,
-  { resync: _, behind: __, anew: ___, ...begun }: InstanceRecord,
+  { resync: _, behind: __, anew: ___, unfinished: ____, ...begun }: InstanceRecord,
   { tenantHostImage }: Prepared,
   { endpoints }: OperationOutputs,
 ): Effect.fn.Return<InstanceRecord> {
@@ -218,11 +220,14 @@ export const runInstall = Effect.fn("Install.run")(function* (
     progress.movedAt = now
     return request.onStage
   })
+  const noteBegun = request.windowed
+    ? Effect.mapError(store.writeRecord(key, { ...begun, unfinished: true }), fromStore(request))
+    : Effect.void
   const outputs = yield* permits
     .withPermit(
       { key: formatKey(key), ...request.urgency },
       onWait,
-      runEngine(request, prepared, state, onProgress),
+      Effect.andThen(noteBegun, runEngine(request, prepared, state, onProgress)),
     )
     // One that fails later has set this right all the same.
     .pipe(Effect.ensuring(tellRestored(request.object, restored)))

@@ -3,6 +3,7 @@
 import { Clock, Context, Duration, Effect, Option, Redacted } from "effect"
 import { formatKey, type InstanceKey } from "../../../schema/InstanceKey.ts"
 import { Phase } from "../../../schema/PlatformStatus.ts"
+import { opensAt } from "../../../schema/Windows.ts"
 import type { KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
 import { Collectors } from "../../../services/Metrics/Collectors.ts"
 import { readyReasons } from "../../../services/Metrics/instanceRows.ts"
@@ -37,6 +38,8 @@ interface Shown {
   /** The version of the kubeconfig. */
   readonly kubeconfig: string | undefined
   readonly values: InstanceValues
+  /** When its next repair has to have begun: milliseconds since the epoch. */
+  readonly due: number | undefined
   /** Since when it is to become Ready with what was asked for: milliseconds; none once it was, or when nobody knows. */
   readonly pending: { readonly after: "creation" | "change"; readonly since: number } | undefined
 }
@@ -48,7 +51,7 @@ const write = Effect.fnUntraced(function* (
   of: InstanceKey,
   next: InstanceValues,
   before: InstanceValues | undefined,
-  repairInterval: Duration.Duration,
+  due: number | undefined,
 ) {
   const key = { namespace: of.namespace, name: of.name }
   const { uid, version, installedVersion: installed_version } = next
@@ -76,20 +79,20 @@ const write = Effect.fnUntraced(function* (
   yield* next.pausedAt === undefined
     ? unset("platforminstance_paused_timestamp_seconds", key)
     : set("platforminstance_paused_timestamp_seconds", key, seconds(next.pausedAt))
-  const due = repairDue(next, repairInterval)
   yield* due === undefined
     ? unset("platforminstance_repair_due_timestamp_seconds", key)
     : set("platforminstance_repair_due_timestamp_seconds", key, seconds(due))
 })
 
-/** Nothing is repaired before it was installed, nor while it is paused or being deleted. */
+/** Nothing is repaired before it was installed, nor while it is paused or being deleted. Milliseconds since the epoch. */
 const repairDue = (
-  { succeededAt, deletionAt, pausedAt }: InstanceValues,
+  { succeededAt, deletionAt, pausedAt, windows }: InstanceValues,
   interval: Duration.Duration,
-): number | undefined =>
-  succeededAt === undefined || deletionAt !== undefined || pausedAt !== undefined
-    ? undefined
-    : succeededAt + Duration.toMillis(interval)
+): number | undefined => {
+  if (succeededAt === undefined || deletionAt !== undefined || pausedAt !== undefined) return undefined
+  const due = succeededAt + Duration.toMillis(interval)
+  return windows === undefined ? due : opensAt(windows, due)
+}
 
 const showCertificates = Effect.fnUntraced(function* (of: InstanceKey, text: string) {
   const key = { namespace: of.namespace, name: of.name }
@@ -130,10 +133,7 @@ export const makeInstanceMetrics = Effect.gen(function* () {
       const { holding, waiting } = permits.state()
       yield* set("platform_operator_install_permits", { state: "holding" }, holding)
       yield* set("platform_operator_install_permits", { state: "waiting" }, waiting)
-      const overdue = [...all.values()].filter(({ values }) => {
-        const due = repairDue(values, repairInterval)
-        return due !== undefined && due < now
-      })
+      const overdue = [...all.values()].filter(({ due }) => due !== undefined && due < now)
       yield* set("platform_operator_overdue_repairs", {}, overdue.length)
     }),
   )
@@ -180,11 +180,17 @@ export const makeInstanceMetrics = Effect.gen(function* () {
       const { after, since } = before.pending
       yield* observe("platform_operator_time_to_ready_seconds", { after }, seconds(Math.max(0, now - since)))
     }
-    yield* write(key, next, before?.values, repairInterval)
+    const due = repairDue(next, repairInterval)
+    yield* write(key, next, before?.values, due)
     const held = memory === undefined ? undefined : Option.getOrUndefined(memory.kubeconfig)
     if (held !== undefined && held.version !== before?.kubeconfig)
       yield* showCertificates(key, Redacted.value(held.text))
-    all.set(formatKey(key), { ...seen(object, memory), values: next, pending: pendingOf(next, before, now) })
+    all.set(formatKey(key), {
+      ...seen(object, memory),
+      values: next,
+      due,
+      pending: pendingOf(next, before, now),
+    })
   })
 
   return {

@@ -1,8 +1,10 @@
 // What an instance's gauges say, from the object and what its actor remembers. Pure.
 import { Option, Schema } from "effect"
 import { findCondition, isTrue } from "../../../schema/Conditions.ts"
+import { windowsIn } from "../../../schema/DayTwo.ts"
 import { PlatformInstanceStatus } from "../../../schema/PlatformStatus.ts"
 import { epochMillis } from "../../../schema/Time.ts"
+import type { Windows } from "../../../schema/Windows.ts"
 import type { KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
 import type { Memory } from "../Memory.ts"
 
@@ -38,6 +40,8 @@ export interface InstanceValues {
   readonly succeededAt: number | undefined
   /** Milliseconds since the epoch: since when it is paused. */
   readonly pausedAt: number | undefined
+  /** Inside of which it is repaired; absent: at any time. */
+  readonly windows: Windows | undefined
 }
 
 export const isReady = ({ phase, generation, observedGeneration }: InstanceValues): boolean =>
@@ -48,7 +52,8 @@ export const instanceValues = (object: KubeObject, memory: Memory | undefined): 
   const { spec, status = {} } = Option.getOrElse(decode(object), (): typeof Shown.Type => ({}))
   const own = memory?.uid === metadata.uid ? memory : undefined
   const record = own === undefined ? undefined : Option.getOrUndefined(own.record)
-  const pausedSince = own === undefined ? undefined : Option.getOrUndefined(own.dayTwo)?.pausedSince
+  const memo = own === undefined ? undefined : Option.getOrUndefined(own.dayTwo)
+  const pausedSince = memo?.pausedSince
   const installed = record?.uid === metadata.uid ? record.installed : undefined
   return {
     uid: metadata.uid,
@@ -66,5 +71,6 @@ export const instanceValues = (object: KubeObject, memory: Memory | undefined): 
     failures: own?.failures ?? 0,
     succeededAt: installed === undefined ? undefined : epochMillis(installed.finishedAt),
     pausedAt: pausedSince === undefined ? undefined : epochMillis(pausedSince),
+    windows: memo === undefined ? undefined : Option.getOrUndefined(windowsIn(memo)),
   }
 }
