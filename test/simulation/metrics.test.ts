@@ -1,6 +1,7 @@
 // What a scrape of the whole operator gets, over the lives of instances.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
+import { ANNOTATION_PAUSED } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { metricRows } from "../../src/services/Metrics/Table.ts"
 import { samplesIn, valueIn } from "../services/Metrics/exposition.ts"
@@ -46,6 +47,12 @@ describe("the metrics of the operator", () => {
         })
         yield* Effect.sleep("40 minutes")
         const repaired = yield* look
+        world.edit({ metadata: { annotations: { [ANNOTATION_PAUSED]: "true" } } })
+        yield* Effect.sleep("2 hours")
+        const paused = yield* look
+        world.edit({ metadata: { annotations: { [ANNOTATION_PAUSED]: null } } })
+        yield* Effect.sleep("10 minutes")
+        const resumed = yield* look
         world.remove()
         yield* until(
           () => world.instance()?.metadata.deletionTimestamp !== undefined,
@@ -60,7 +67,7 @@ describe("the metrics of the operator", () => {
         world.remove(other)
         yield* until(() => world.instance(other) === undefined, "20 minutes", "the other one is gone")
         yield* Effect.sleep("1 second")
-        return { begun, ready, failed, repaired, deleting, gone, end: yield* look }
+        return { begun, ready, failed, repaired, paused, resumed, deleting, gone, end: yield* look }
       }),
       { seed: 1, maxSteps: 20_000_000 },
     )
@@ -73,8 +80,9 @@ describe("the metrics of the operator", () => {
       names(seriesOf(text, key.name)).filter((name) => !name.startsWith("platforminstance_info"))
     assert.deepStrictEqual(stable(result.failed), stable(result.ready))
     assert.deepStrictEqual(stable(result.repaired), stable(result.ready))
+    assert.deepStrictEqual(stable(result.resumed), stable(result.ready))
 
-    const { begun, ready, failed, repaired, deleting, gone, end } = Object.fromEntries(
+    const { begun, ready, failed, repaired, paused, resumed, deleting, gone, end } = Object.fromEntries(
       Object.entries(result).map(([name, text]) => [name, samplesIn(text)]),
     )
     const phase = (samples: typeof begun, name: string) =>
@@ -111,6 +119,18 @@ describe("the metrics of the operator", () => {
     assert.isUndefined(value(repaired, "platforminstance_deletion_timestamp_seconds", of))
     assert.isDefined(value(deleting, "platforminstance_deletion_timestamp_seconds", of))
     assert.isUndefined(value(deleting, "platforminstance_repair_due_timestamp_seconds", of))
+
+    // Nobody is told that repairs are overdue that are not to be.
+    assert.strictEqual(value(ready, "platforminstance_paused", of), 0)
+    assert.strictEqual(value(paused, "platforminstance_paused", of), 1)
+    assert.isAbove(
+      value(paused, "platforminstance_paused_timestamp_seconds", of) ?? 0,
+      Date.UTC(2026, 0) / 1000,
+    )
+    assert.isUndefined(value(paused, "platforminstance_repair_due_timestamp_seconds", of))
+    assert.strictEqual(value(paused, "platform_operator_overdue_repairs"), 0)
+    assert.strictEqual(value(resumed, "platforminstance_paused", of), 0)
+    assert.isUndefined(value(resumed, "platforminstance_paused_timestamp_seconds", of))
 
     // Two creations, and one change that came to something; each counted once.
     assert.strictEqual(
