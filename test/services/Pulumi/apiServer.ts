@@ -42,8 +42,18 @@ const start = (program: string, args: ReadonlyArray<string>) =>
 
 export class KubectlError extends Data.TaggedError("KubectlError")<{ readonly message: string }> {}
 
+export interface ApiServerOptions {
+  /** Administrators beside `admin`, each with a kubeconfig of its own. */
+  readonly users?: ReadonlyArray<string>
+  /** Flags of kube-apiserver beside its own. */
+  readonly flags?: ReadonlyArray<string>
+}
+
 /** Gives a kubeconfig of an administrator, once the server answers. */
-export const startApiServer = Effect.fnUntraced(function* (root: string) {
+export const startApiServer = Effect.fnUntraced(function* (
+  root: string,
+  { users = [], flags = [] }: ApiServerOptions = {},
+) {
   const folder = path.join(root, "api-server")
   mkdirSync(folder)
   const [client, peer, secure] = [yield* freePort, yield* freePort, yield* freePort]
@@ -53,7 +63,9 @@ export const startApiServer = Effect.fnUntraced(function* (root: string) {
     privateKeyEncoding: { type: "pkcs1", format: "pem" },
   })
   writeFileSync(`${folder}/sa.key`, privateKey)
-  writeFileSync(`${folder}/tokens.csv`, "planted-admin-token,admin,admin,system:masters\n")
+  const tokenOf = (user: string) => `planted-${user}-token`
+  const tokens = ["admin", ...users].map((user) => `${tokenOf(user)},${user},${user},system:masters\n`)
+  writeFileSync(`${folder}/tokens.csv`, tokens.join(""))
   yield* start("etcd", [
     `--data-dir=${folder}/etcd`,
     `--listen-client-urls=http://127.0.0.1:${client}`,
@@ -73,16 +85,19 @@ export const startApiServer = Effect.fnUntraced(function* (root: string) {
     `--service-account-key-file=${folder}/sa.key`,
     `--service-account-signing-key-file=${folder}/sa.key`,
     "--disable-admission-plugins=ServiceAccount",
+    ...flags,
   ])
   const address = `https://127.0.0.1:${secure}`
-  const kubeconfig = JSON.stringify({
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name: "c", cluster: { server: address, "insecure-skip-tls-verify": true } }],
-    users: [{ name: "u", user: { token: "planted-admin-token" } }],
-    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
-    "current-context": "c",
-  })
+  const kubeconfigOf = (user: string, server = address) =>
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "c", cluster: { server, "insecure-skip-tls-verify": true } }],
+      users: [{ name: "u", user: { token: tokenOf(user) } }],
+      contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+      "current-context": "c",
+    })
+  const kubeconfig = kubeconfigOf("admin")
   writeFileSync(`${folder}/kubeconfig`, kubeconfig)
   const kubectl = (...args: ReadonlyArray<string>) =>
     Effect.callback<string, KubectlError>((resume) => {
@@ -107,6 +122,8 @@ export const startApiServer = Effect.fnUntraced(function* (root: string) {
   )
   return {
     kubeconfig,
+    /** Of one of the users; `server`: another way to the same server. */
+    kubeconfigOf,
     kubectl,
     /** Takes connections, and says nothing any more, until `speak`. */
     fallSilent: Effect.sync(() => server.kill("SIGSTOP")),
