@@ -35,4 +35,4 @@ WORKDIR /opt/platform-operator
 USER 1000:1000
 # 8080 metrics, 8081 health.
 EXPOSE 8080 8081
-ENTRYPOINT ["/usr/bin/tini", "--", "node", "--enable-source-maps", "/opt/platform-operator/main.mjs"]
+ENTRYPOINT ["/usr/bin/tini", "--", "node", "/opt/platform-operator/main.mjs"]

@@ -8,9 +8,11 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
+# A comma would end an argument.
+crowds := 100,1000,5000
 report = $(if $(TEST_REPORTS),--reporter=default --reporter=json --outputFile.json=$(TEST_REPORTS)/$(1).json)
 
-.PHONY: help install prepare check test real fuzz bench bench-world bench-traces simulate mutants e2e e2e-full cluster cluster-down run kubectl-pi image plugin chart release format recordings generate clean
+.PHONY: help install prepare check test real fuzz bench bench-host bench-world bench-traces simulate mutants e2e e2e-full cluster cluster-down run kubectl-pi image plugin chart release format recordings generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{ printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -35,6 +37,9 @@ fuzz: install ## a million inputs that nobody should send, for every decoder at 
 
 bench: install ## what an install and a repair cost beside the bare engine: a table, and .bench/results.json
 	@node test/bench/install.ts
+
+bench-host: install ## the operator beside a peer on controller-runtime, on a real API server; ONLY=, ROUNDS=, CROWDS= (an hour)
+	@BENCH_ONLY='$(ONLY)' BENCH_ROUNDS='$(or $(ROUNDS),3)' BENCH_CROWDS='$(or $(CROWDS),$(crowds))' node test/bench/host.ts
 
 bench-world: install ## what the simulated world costs: its scenarios, and a month of three instances
 	@node test/bench/world.ts

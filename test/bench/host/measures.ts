@@ -29,7 +29,7 @@ const editEach = (scene: Scene, all: ReadonlyArray<string>, version: string, eve
   )
 
 /** From the server's answer to an edit to the operator's first request about it, in milliseconds; one an edit. */
-const latencies = (asked: ReadonlyArray<Asked>, side: string): ReadonlyArray<number> => {
+export const latencies = (asked: ReadonlyArray<Asked>, side: string): ReadonlyArray<number> => {
   const edits = asked.filter(({ user, verb, name }) => user === "bench" && verb === "patch" && name !== "")
   return edits.flatMap((edit) => {
     const acts = asked.filter(

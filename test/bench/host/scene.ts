@@ -168,7 +168,6 @@ export const makeScene = Effect.fnUntraced(function* (options: SceneOptions) {
         ? [
             process.execPath,
             [
-              "--enable-source-maps",
               `${programs}/operator.mjs`,
               `--state=${root}/state`,
               `--slots=${slots}`,
