@@ -2,6 +2,7 @@
 import { Clock, DateTime, Effect } from "effect"
 import { Command } from "effect/cli"
 import { ANNOTATION_RECONCILE_REQUESTED } from "../schema/Names.ts"
+import { dayTwoOf } from "./dayTwo.ts"
 import { getInstance, RESOURCE } from "./Instance.ts"
 import { Kubectl } from "./Kubectl.ts"
 import { answer, instanceArgument, where } from "./root.ts"
@@ -22,11 +23,14 @@ export const retry = Command.make(
       `${ANNOTATION_RECONCILE_REQUESTED}=${requestedAt}`,
     ])
     const about = `${found.instance.metadata.namespace}/${name}`
-    const waiting = waitingOf(found.instance, yield* Clock.currentTimeMillis)
+    const now = yield* Clock.currentTimeMillis
+    const waiting = waitingOf(found.instance, now)
+    const { pausedSince } = dayTwoOf(found.instance, now)
+    const when = pausedSince === undefined ? "at once" : "when the pause ends"
     yield* answer({ instance: about, requestedAt, waitingFor: waiting ?? null }, () =>
       waiting === undefined
         ? `${about} is Ready: nothing is due that could be tried`
-        : `${about}: asked for; what is due is tried at once (${waiting.reason})`,
+        : `${about}: asked for; what is due is tried ${when} (${waiting.reason})`,
     )
   }),
 ).pipe(

@@ -1,7 +1,7 @@
 // What people ask of an instance by annotations.
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { ANNOTATION_PAUSED } from "../../src/schema/Names.ts"
+import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_WINDOW } from "../../src/schema/Names.ts"
 import {
   conditionOf,
   deleteInstance,
@@ -20,6 +20,7 @@ import { until, untilTrue } from "./support/Until.ts"
 holdOperator("shared")
 leavesNothing("day-two")
 
+const full = process.env.E2E_FULL === "1"
 const key: Key = { namespace: "day-two", name: "one" }
 const inNamespace = ["--namespace", key.namespace]
 const annotate = (text: string) => kubectl(["annotate", "--overwrite", "pi", key.name, text, ...inNamespace])
@@ -78,6 +79,27 @@ describe("a paused instance", () => {
     assert.match((await eventOf("Resumed")).message, /^no longer paused, after /)
     assert.deepStrictEqual([await hasSecret(), await hasPolicy()], [true, true])
     assert.strictEqual((await ready())?.message, "version 6.0.22 is ready")
+  })
+
+  it.runIf(full)("with a maintenance window is upgraded when it opens", async () => {
+    // Half a day away by the clock of UTC, and open for a minute.
+    const hour = (new Date().getUTCHours() + 12) % 24
+    const closed = `${String(hour).padStart(2, "0")}:00-${String(hour).padStart(2, "0")}:01 UTC`
+    await annotate(`${ANNOTATION_WINDOW}=${closed}`)
+    await untilTrue("the operator has seen it", async () => {
+      const { metadata } = await getInstance(key)
+      return metadata.annotations?.[ANNOTATION_DAY_TWO]?.includes(closed) === true
+    })
+    await editInstance(key, { version: "6.0.21" })
+    await untilTrue(
+      "it waits",
+      async () =>
+        (await ready())?.message?.startsWith("version 6.0.21 waits for the maintenance window") === true,
+    )
+    assert.strictEqual((await getInstance(key)).status?.installedVersion, "6.0.22")
+    await annotate(`${ANNOTATION_WINDOW}=00:00-24:00 UTC`)
+    await untilReady(key)
+    assert.strictEqual((await getInstance(key)).status?.installedVersion, "6.0.21")
   })
 
   it("is deleted all the same", async () => {

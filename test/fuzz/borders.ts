@@ -8,12 +8,15 @@ import { requestIn } from "../../src/actors/instance/settle.ts"
 import { parseChange } from "../../src/actors/instance/trace/annotation.ts"
 import { crd } from "../../src/schema/Crd.ts"
 import { missingFields } from "../../src/schema/CrdCompatibility.ts"
+import { memoOf, windowsIn } from "../../src/schema/DayTwo.ts"
 import { decodeDeletionView } from "../../src/schema/DeletionView.ts"
 import { HistoryText } from "../../src/schema/History.ts"
 import { decodeManifest } from "../../src/schema/Manifest.ts"
+import { ANNOTATION_DAY_TWO } from "../../src/schema/Names.ts"
 import { decodePlatformInstance } from "../../src/schema/PlatformInstance.ts"
 import { formatSchemaError } from "../../src/schema/SchemaErrors.ts"
 import { parseTime } from "../../src/schema/Time.ts"
+import { opensAt, parseWindows } from "../../src/schema/Windows.ts"
 import { releaseRevisions, storedRelease } from "../../src/services/Helm/ReleaseRecord.ts"
 import { loadText } from "../../src/services/Kubernetes/Credentials.ts"
 import { Namespace } from "../../src/services/Kubernetes/Kinds.ts"
@@ -30,6 +33,8 @@ import { readState } from "../../src/services/Pulumi/StateFile.ts"
 import { InstanceRecord, OperationMarker } from "../../src/services/StateStore/StateStore.ts"
 import { isJson } from "../twins/kubernetes/Json.ts"
 import type { Json } from "./mutations.ts"
+
+const noon = Date.UTC(2026, 10, 3, 12)
 
 /** Stands in every sample where a secret would. */
 export const canary = "canary-0f5ec7e7c0de"
@@ -479,6 +484,36 @@ export const borders: ReadonlyArray<Border> = [
     form: "text",
     samples: [{ format: 1, uid: "u", serviceUID: "s" }],
     decode: asText(Schema.fromJsonString(InstanceRecord)),
+  },
+  {
+    name: "what is remembered of annotations",
+    form: "text",
+    samples: [
+      {
+        uid: "u",
+        pausedSince: "2026-11-03T10:00:00Z",
+        kept: { "platform.di-framework.dev/window": "Sat 02:00-04:00 Europe/Berlin" },
+        told: { "platform.di-framework.dev/paused": "yes" },
+      },
+    ],
+    decode: (input) => {
+      const annotations = { [ANNOTATION_DAY_TWO]: Buffer.from(input).toString("utf8") }
+      return ofOption(Option.map(memoOf({ uid: "u", annotations }), (memo) => [memo, windowsIn(memo)]))
+    },
+  },
+  {
+    name: "maintenance windows",
+    form: "value",
+    samples: ["Sat 02:00-04:00 Europe/Berlin", "Mon-Fri 22:00-04:00 UTC; Sun 00:00-24:00 UTC"],
+    decode: (input) => {
+      // The API server lets nothing into an annotation but text.
+      const parsed = parseWindows(typeof input === "string" ? input : "")
+      if (Result.isFailure(parsed)) return { refused: parsed.failure }
+      // One that was taken opens within eight days.
+      const at = opensAt(parsed.success, noon)
+      if (!(at >= noon && at <= noon + 8 * 24 * 3_600_000)) throw new Error(`opens at ${at}`)
+      return { taken: at }
+    },
   },
   {
     name: "the mark of an operation",

@@ -1,6 +1,7 @@
 // What goes wrong for each alert of the chart, in the simulated world, with a Prometheus that looks on. The operator, its
 // numbers and the time they take are the product's own.
 import { type Duration, Effect, type Scope } from "effect"
+import { ANNOTATION_PAUSED } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject, ResourceKind } from "../../src/services/Kubernetes/Kubernetes.ts"
 import { Unanswered } from "../twins/helm/Session.ts"
@@ -75,6 +76,9 @@ const removeOfRelease = (world: World, kinds: ReadonlyArray<ResourceKind>) => {
 const instances = ["two", "three", "four", "five"].map((name) => ({ namespace: key.namespace, name }))
 
 let helmAnswers = true
+
+const pause = (world: World) =>
+  act(() => world.edit({ metadata: { annotations: { [ANNOTATION_PAUSED]: "true" } } }))
 
 export const faults: ReadonlyArray<Fault> = [
   {
@@ -258,7 +262,37 @@ export interface Recorded extends Recording {
 }
 
 /** Plays a fault, after half an hour in which nothing is wrong. */
-export const play = (fault: Fault): Recorded =>
+/** Instances that somebody has paused, in whatever state: nobody is to be told that nothing is done about them. */
+export const pauses: ReadonlyArray<Omit<Fault, "alert">> = [
+  {
+    name: "of one whose repairs are due",
+    run: (world) => Effect.andThen(pause(world), Effect.sleep("6 hours")),
+  },
+  {
+    name: "of one that has lost its control plane",
+    run: (world) =>
+      pause(world).pipe(
+        Effect.andThen(Effect.sleep("1 minute")),
+        Effect.andThen(
+          act(() =>
+            world.admin.delete(Kinds.StatefulSet, { namespace: world.hostNamespace(), name: "vcluster" }),
+          ),
+        ),
+        Effect.andThen(Effect.sleep("6 hours")),
+      ),
+  },
+  {
+    name: "of one whose install has failed",
+    run: (world) =>
+      act(() => world.edit({ spec: { version: "6.0.90" } })).pipe(
+        Effect.andThen(until(() => world.status()?.phase === "Failed", "20 minutes", "it has failed")),
+        Effect.andThen(pause(world)),
+        Effect.andThen(Effect.sleep("6 hours")),
+      ),
+  },
+]
+
+export const play = (fault: Omit<Fault, "alert">): Recorded =>
   runSimulation(
     Effect.gen(function* () {
       const world = yield* makeWorld({ traced: false, ...fault.world })

@@ -1,7 +1,7 @@
 // The chart's alerts, evaluated by the real promtool over what a scrape of the simulated operator gets: each is fired by its
 // fault, and none in days in which nothing happens.
 import { assert, describe, expect, it } from "vitest"
-import { faults, play } from "../../simulation/alertFaults.ts"
+import { faults, pauses, play } from "../../simulation/alertFaults.ts"
 import { quietDays } from "../../simulation/quietDays.ts"
 import { alertRules } from "../../simulation/scraping.ts"
 import { askRules, checkRules } from "../../support/promtool.ts"
@@ -30,6 +30,17 @@ describe("the alerts", () => {
     const said = askRules(recording, [
       { at: recording.calm - 1, expr: firing(alert), expected: [0] },
       { at: end, expr: hasFired(alert, end), expected: [1] },
+    ])
+    assert.strictEqual(said, "")
+  })
+
+  it.each(pauses.map((pause) => [pause.name, pause] as const))("are silent over a pause: %s", (_, pause) => {
+    const recording = play(pause)
+    const end = recording.scrapes() - 1
+    const fired = `count(count_over_time(ALERTS{alertstate="firing"}[${end}m])) or vector(0)`
+    const said = askRules(recording, [
+      { at: end, expr: fired, expected: [0] },
+      { at: end, expr: "count(platforminstance_paused == 1)", expected: [1] },
     ])
     assert.strictEqual(said, "")
   })
