@@ -55,7 +55,9 @@ describe.each(borders)("$name", (border) => {
   it("may be deep, or a bomb", () => {
     const lists = `${"[".repeat(20_000)}${"]".repeat(20_000)}`
     const objects = `${'{"spec":'.repeat(20_000)}1${"}".repeat(20_000)}`
-    for (const text of [lists, objects]) {
+    // Not JSON, and as YAML one fault after the other.
+    const faults = border.form === "value" ? [] : [`{"a":[${'"'.repeat(100_000)}`, "]".repeat(100_000)]
+    for (const text of [lists, objects, ...faults]) {
       const answer =
         border.form === "value"
           ? border.decode(JSON.parse(text))

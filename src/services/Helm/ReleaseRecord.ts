@@ -3,8 +3,9 @@
 // Helm over gzipped JSON (Helm 3 and 4 alike; the oldest records are not gzipped).
 import { gunzipSync } from "node:zlib"
 import { Effect, Option, Schema } from "effect"
-import { parseAllDocuments, type Tags } from "yaml"
+import type { Tags } from "yaml"
 import type { KubeManifest, KubeObject, ObjectMeta } from "../Kubernetes/Kubernetes.ts"
+import { yamlDocuments } from "../Kubernetes/Yaml.ts"
 import type { ReleaseRef, ReleaseState, ReleaseStatus } from "./Helm.ts"
 
 const ReleaseStatusLabel = Schema.Literals([
@@ -96,14 +97,16 @@ const helmTags = (tags: Tags): Tags =>
     (tag) => typeof tag === "string" || (tag.format !== "TIME" && tag.tag !== "tag:yaml.org,2002:timestamp"),
   )
 
+/** Characters: of Kubernetes' own objects a chart has a tenth of it. Reading ten times as much would hold everything up for a minute. */
+const longestManifest = 4 * 1024 * 1024
+
 /** The documents of a manifest, lists taken apart, empty ones left out. */
 const documentsOf = (manifest: string) =>
   Effect.try({
     try: () =>
       // `0644` is an octal number and `yes` a boolean there, and of a key that is there twice the last one counts.
-      parseAllDocuments(manifest, { version: "1.1", uniqueKeys: false, customTags: helmTags }).flatMap(
+      yamlDocuments(manifest, { version: "1.1", uniqueKeys: false, customTags: helmTags }).flatMap(
         (document): ReadonlyArray<unknown> => {
-          if (document.errors.length > 0) throw new Error("not YAML")
           const value: unknown = document.toJS()
           if (value === null || value === undefined) return []
           return Option.match(decodeList(value), { onNone: () => [value], onSome: (list) => list.items })
@@ -128,6 +131,8 @@ export const storedRelease = Effect.fn("Helm.storedRelease")(function* (record: 
   const { manifest, apply_method } = yield* Schema.decodeEffect(StoredReleaseJson)(text).pipe(
     Effect.mapError(() => "its payload is not a release"),
   )
+  if (manifest.length > longestManifest)
+    return yield* Effect.fail(`its manifest has ${manifest.length} characters, which is more than are read`)
   const stored: StoredRelease = {
     documents: yield* documentsOf(manifest),
     serverSide: apply_method === "ssa",

@@ -4,8 +4,8 @@ import type * as Https from "node:https"
 import type { TlsOptions } from "node:tls"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Redacted, Ref, Schema } from "effect"
-import { parse } from "yaml"
 import { type ApiFailure, transportFailure } from "./ApiFailure.ts"
+import { parseYaml } from "./Yaml.ts"
 
 export interface TlsMaterial {
   readonly ca?: TlsOptions["ca"]
@@ -128,7 +128,7 @@ const PortableKubeconfig = Schema.Struct({
  * a program (`exec`) or a file (`token-file`) would let whoever could write it run or read as the operator.
  */
 export const loadText = (text: Redacted.Redacted): Effect.Effect<KubeConfig, ApiFailure> =>
-  Effect.try(() => parse(Redacted.value(text))).pipe(
+  Effect.try(() => parseYaml(Redacted.value(text))).pipe(
     Effect.flatMap(Schema.decodeUnknownEffect(PortableKubeconfig)),
     Effect.flatMap((portable) =>
       Effect.try(() => {

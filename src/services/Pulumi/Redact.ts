@@ -1,8 +1,9 @@
 // Takes secrets out of what a program said, in every form in which one can come by: as it is, inside JSON, in
 // base64, in a URL. What a kubeconfig carries encoded is looked for decoded too. What a program has made itself, and
 // nobody knows here, is taken out by its shape.
-import { parse } from "yaml"
+
 import { REDACTED, withoutSecrets } from "../../schema/Secrets.ts"
+import { parseYaml } from "../Kubernetes/Yaml.ts"
 
 /** Shorter values would blank ordinary words; no generated secret is that short. */
 const shortest = 4
@@ -55,7 +56,7 @@ export const kubeconfigSecrets = (kubeconfig: string): ReadonlyArray<string> => 
     }
   }
   try {
-    walk(parse(kubeconfig))
+    walk(parseYaml(kubeconfig))
   } catch {
     found.push(kubeconfig)
   }

@@ -115,6 +115,11 @@ describe("the objects of a release", () => {
     ["without a payload", secret("r", {}), "it has no key release"],
     ["that is no gzip", secret("r", { data: { release: "H4sIAAAA" } }), "release"],
     ["that is no release", payload({ chart: {} }), "its payload is not a release"],
+    [
+      "with a manifest that would take a minute to read",
+      payload({ manifest: "a: hunter2\n---\n".repeat(300_000) }),
+      "its manifest has 4500000 characters",
+    ],
     ["with a manifest that is no YAML", payload({ manifest: "a: [" }), "its manifest is not YAML"],
     [
       "with something else in its manifest",

@@ -1,7 +1,7 @@
 // When the certificates of a kubeconfig expire. Of the text nothing but these two times is kept.
 import { X509Certificate } from "node:crypto"
 import { Option, Schema } from "effect"
-import { parse } from "yaml"
+import { parseYaml } from "../../../services/Kubernetes/Yaml.ts"
 
 const Kubeconfig = Schema.Struct({
   clusters: Schema.Array(
@@ -28,7 +28,7 @@ export interface Expiries {
 
 /** A kubeconfig without certificates, or with what is none, has no expiry. */
 export const expiriesOf = (kubeconfig: string): Expiries => {
-  const read = Option.flatMap(Option.liftThrowable((): unknown => parse(kubeconfig))(), decode)
+  const read = Option.flatMap(Option.liftThrowable((): unknown => parseYaml(kubeconfig))(), decode)
   const { clusters, users } = Option.getOrElse(read, () => ({ clusters: [], users: [] }))
   return {
     authority: expiryOf(clusters[0]?.cluster["certificate-authority-data"]),
