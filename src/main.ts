@@ -125,6 +125,8 @@ const start = Effect.fnUntraced(function* (given: Flags) {
       allowPrivilegedInstances: given.allowPrivilegedInstances,
       isolateInstanceNetwork: given.isolateInstanceNetwork,
       podRanges: given.podRanges,
+      instanceQuota: given.instanceQuota,
+      controlPlanePriority: given.controlPlanePriority,
       cleanupNamespace: Option.getOrElse(given.cleanupNamespace, () => operatorNamespace),
       operatorNamespace,
       operatorImage,

@@ -12,6 +12,7 @@ import { InstallPermits } from "./instance/install/InstallPermits.ts"
 import { type InstanceSettings, Settings } from "./instance/Settings.ts"
 import { HostNetwork } from "./instance/target/HostNetwork.ts"
 import { Protection } from "./instance/target/Protection.ts"
+import { Quotas } from "./instance/target/Quotas.ts"
 import { TargetPermits } from "./instance/target/TargetPermits.ts"
 import { OwnPod } from "./instance/target/writer.ts"
 import { ViewsLive } from "./instance/ViewsLive.ts"
@@ -31,7 +32,7 @@ export const actorsLayer = (identity: OperatorOptions["pulumi"]["identity"]) =>
     InstallPermits.layer.pipe(Layer.provideMerge(Layer.succeed(OwnPod, identity))),
     TargetPermits.layer,
     HostNetwork.layer,
-    ViewsLive.layer.pipe(Layer.provideMerge(Protection.layer)),
+    ViewsLive.layer.pipe(Layer.provideMerge(Layer.mergeAll(Protection.layer, Quotas.layer))),
   )
 
 /** The live `Pulumi`, with the host cluster's word for whether a pod lives. */

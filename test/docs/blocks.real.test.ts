@@ -12,7 +12,9 @@ import {
   instancePolicyManifests,
   podPolicyManifests,
   policyManifests,
+  servicePolicyManifests,
 } from "../../src/actors/instance/target/AdmissionPolicies.ts"
+import { priorityClassManifest } from "../../src/actors/instance/target/controlPlanePriority.ts"
 import { programPath, startApiServer } from "../services/Pulumi/apiServer.ts"
 import { type Block, blocksOf, commandsOf, filledIn, isCommands, pagesWithBlocks } from "./Blocks.ts"
 
@@ -93,6 +95,8 @@ const scene = Effect.gen(function* () {
       ...policyManifests("system:serviceaccount:platform-operator:platform-operator"),
       ...instancePolicyManifests().slice(0, 1),
       ...podPolicyManifests(),
+      ...servicePolicyManifests(),
+      priorityClassManifest,
       pod,
     )
     yield* bash("kubectl apply -f one.yaml")

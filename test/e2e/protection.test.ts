@@ -29,6 +29,7 @@ const key: Key = { namespace: "protection", name: "one" }
 const policyName = "platform-operator-protect-vcluster-service"
 const podPolicy = "platform-operator-restrict-instance-pods"
 const instancePolicy = "platform-operator-protect-instances"
+const servicePolicy = "platform-operator-restrict-instance-services"
 const denial = new RegExp(`ValidatingAdmissionPolicy '${policyName}'`)
 
 const Policy = Schema.Struct({
@@ -72,13 +73,16 @@ describe("service/vcluster", () => {
   })
   afterAll(() => deleteInstance(key))
 
-  it.each([policyName, podPolicy, instancePolicy])("has the policy %s, without type errors", async (name) => {
-    const policy = await until("the policy's types are checked", async () => {
-      const seen = await getJson(Policy, ["validatingadmissionpolicy", name])
-      return seen.status?.observedGeneration === seen.metadata.generation ? seen : undefined
-    })
-    assert.deepStrictEqual(policy.status?.typeChecking ?? {}, {})
-  })
+  it.each([policyName, podPolicy, instancePolicy, servicePolicy])(
+    "has the policy %s, without type errors",
+    async (name) => {
+      const policy = await until("the policy's types are checked", async () => {
+        const seen = await getJson(Policy, ["validatingadmissionpolicy", name])
+        return seen.status?.observedGeneration === seen.metadata.generation ? seen : undefined
+      })
+      assert.deepStrictEqual(policy.status?.typeChecking ?? {}, {})
+    },
+  )
 
   it("is protected, and the instance says so", async () => {
     await untilTrue("the condition", async () => {
@@ -166,6 +170,8 @@ const Warnings = Schema.Struct({
   items: Schema.Array(Schema.Struct({ reason: Schema.String, message: Schema.String })),
 })
 
+const Priority = Schema.Struct({ spec: Schema.Struct({ priority: Schema.optionalKey(Schema.Finite) }) })
+
 describe("pods that an instance's administrator makes", () => {
   const root = `${storageRootBase}/${key.namespace}/${key.name}`
   const inEscape = ["--namespace", "escape"]
@@ -198,6 +204,40 @@ describe("pods that an instance's administrator makes", () => {
         assert.isFalse(await exists("pod", synced(host, "escape", name).name, "--namespace", host))
       }
       await kubectl([...context, "delete", "pods", "--all", ...inEscape, "--force", "--grace-period=0"])
+    })
+  })
+
+  it("take no address of the cluster's network by a Service", async () => {
+    const host = (await findHostNamespace(key)) ?? ""
+    const service = {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { namespace: "escape", name: "thief" },
+      spec: { ports: [{ port: 4873 }], externalIPs: ["10.240.0.1"] },
+    }
+    await inside(key, async (context) => {
+      await kubectl([...context, "apply", "-f", "-"], { input: JSON.stringify(service) })
+      const which = "--field-selector=involvedObject.name=thief"
+      const said = await until("the refusal of the Service", async () => {
+        const { items } = await getJson(Warnings, [...context, "events", ...inEscape, which])
+        return items.find(({ message }) => message.includes("externalIPs"))?.message
+      })
+      console.log(said)
+      assert.isFalse(await exists("service", synced(host, "escape", "thief").name, "--namespace", host))
+      await kubectl([...context, "delete", "service", "thief", ...inEscape])
+    })
+  })
+
+  it("are scheduled before nobody, whatever class they ask for", async () => {
+    const host = (await findHostNamespace(key)) ?? ""
+    await inside(key, async (context) => {
+      const asked = { name: "important", spec: { priorityClassName: "system-node-critical" } }
+      await kubectl([...context, "apply", "-f", "-"], { input: JSON.stringify(made(asked)) })
+      const place = synced(host, "escape", "important")
+      await untilTrue("it is on the host", () => exists("pod", place.name, "--namespace", host))
+      const { spec } = await getJson(Priority, ["pod", place.name, "--namespace", host])
+      assert.strictEqual(spec.priority, 0)
+      await kubectl([...context, "delete", "pod", "important", ...inEscape])
     })
   })
 

@@ -71,8 +71,8 @@ export const well = (world: World) => until(() => isWell(world), patience, "the 
 export const gone = (world: World) =>
   until(() => world.instance() === undefined, patience, "the instance is gone")
 
-/** The admission policy and its binding stay until somebody removes them. */
-const isPolicy = (name: string) => name.startsWith("host ValidatingAdmissionPolicy")
+/** The admission policies, their bindings and the PriorityClass stay until somebody removes them. */
+const isPolicy = (name: string) => /^host (ValidatingAdmissionPolicy|PriorityClass)/.test(name)
 
 /** What is still there of an instance that is gone. */
 export const leftBehind = (world: CheckedWorld, others: ReadonlyArray<string> = []): ReadonlyArray<string> =>

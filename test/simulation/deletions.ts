@@ -63,8 +63,8 @@ export const ready = (world: Pick<World, "isReady">) =>
 export const gone = (world: Pick<World, "instance">, within: Parameters<typeof until>[1] = "10 minutes") =>
   until(() => world.instance() === undefined, within, "the instance is gone")
 
-/** The admission policies and their bindings stay until somebody removes them. */
-const isPolicy = (name: string) => name.startsWith("host ValidatingAdmissionPolicy")
+/** The admission policies, their bindings and the PriorityClass stay until somebody removes them. */
+const isPolicy = (name: string) => /^host (ValidatingAdmissionPolicy|PriorityClass)/.test(name)
 
 export const assertCanariesLive = (world: World): void => {
   for (const path of canaries) assert.isDefined(world.node.files.get(path), path)

@@ -5,6 +5,7 @@ import {
   INSTANCE_POLICY_NAME,
   POD_POLICY_NAME,
   POLICY_NAME,
+  SERVICE_POLICY_NAME,
 } from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import { ANNOTATION_PROTECT, ANNOTATION_STORAGE_ROOT, CRD_NAME } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
@@ -183,7 +184,7 @@ describe("a host namespace", () => {
 })
 
 describe("each policy", () => {
-  it.each([POLICY_NAME, INSTANCE_POLICY_NAME, POD_POLICY_NAME])(
+  it.each([POLICY_NAME, INSTANCE_POLICY_NAME, POD_POLICY_NAME, SERVICE_POLICY_NAME])(
     "%s is put back, and its binding, at once",
     (name) =>
       simulate(

@@ -17,6 +17,7 @@ import type { Settings } from "./Settings.ts"
 import type { HostNetwork } from "./target/HostNetwork.ts"
 import type { Prober } from "./target/Prober.ts"
 import type { Protection } from "./target/Protection.ts"
+import type { Quotas } from "./target/Quotas.ts"
 import type { TargetPermits } from "./target/TargetPermits.ts"
 import type { OwnPod } from "./target/writer.ts"
 import type { InstanceTrace } from "./trace/InstanceTrace.ts"
@@ -36,6 +37,7 @@ export type InstanceServices =
   | Views
   | Protection
   | HostNetwork
+  | Quotas
   | InstallPermits
   | TargetPermits
   | OwnPod

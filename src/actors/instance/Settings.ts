@@ -1,5 +1,6 @@
 // What the flags decided, as the instance actors need it.
 import { Context, type Duration, type Option } from "effect"
+import type { Amounts } from "../../schema/Quota.ts"
 
 export interface InstanceSettings {
   /** Node path under which every default storage root lies. */
@@ -19,6 +20,10 @@ export interface InstanceSettings {
   readonly isolateInstanceNetwork: boolean
   /** Ranges of the cluster's pods in CIDR notation; empty: as the nodes say. */
   readonly podRanges: ReadonlyArray<string>
+  /** What one instance may take beside its own vCluster; empty: as much as there is. */
+  readonly instanceQuota: Amounts
+  /** vClusters that are installed from now on are scheduled before what runs in instances. */
+  readonly controlPlanePriority: boolean
   /** Where cleanup Jobs run. */
   readonly cleanupNamespace: string
   /** The namespace that instances' network policies admit to the vCluster API. */

@@ -8,8 +8,9 @@ import {
   LABEL_HOST_NAMESPACE,
   LABEL_INSTANCE_HASH,
 } from "../../schema/Names.ts"
+import { changesWhereAllowed, listWhereAllowed } from "../../services/Kubernetes/changesWhereAllowed.ts"
 import * as Kinds from "../../services/Kubernetes/Kinds.ts"
-import type { KubeObject, ResourceKind } from "../../services/Kubernetes/Kubernetes.ts"
+import { type KubeObject, Kubernetes, type ResourceKind } from "../../services/Kubernetes/Kubernetes.ts"
 import { makeStore, type StoreChange } from "../../services/Kubernetes/Store.ts"
 import { type FollowedStore, makeFollowedStore, nothingFollowed } from "./FollowedStore.ts"
 import { Settings } from "./Settings.ts"
@@ -18,6 +19,7 @@ import { SYNCED_LABEL } from "./target/NetworkPolicies.ts"
 import { CONTROL_PLANE_SELECTOR, RELEASE_SELECTOR } from "./target/observeTarget.ts"
 import { MANAGED_BY_SELECTOR } from "./target/ownership.ts"
 import { Protection } from "./target/Protection.ts"
+import { Quotas, quotaKinds } from "./target/Quotas.ts"
 import { releaseNamespace } from "./target/releaseObjects.ts"
 import { Views, type Wakeup } from "./Views.ts"
 
@@ -196,12 +198,16 @@ const protectionWakeups = Effect.fnUntraced(function* (stores: Stores) {
   const changed = (change: StoreChange) =>
     change._tag === "Deleted" ||
     Option.exists(change.previous, (old) => old.metadata.generation !== change.object.metadata.generation)
+  const { controlPlanePriority } = yield* Settings
+  const classes = controlPlanePriority
+    ? [changesWhereAllowed(Kinds.PriorityClass, { labelSelector: MANAGED_BY_SELECTOR })]
+    : []
   const everyInstance = Effect.map(stores.instances.list, (instances) =>
     instances.map((object): Wakeup => ({ key: keyOf(object), reason: "protection" })),
   )
   const again = Effect.andThen(protection.invalidate, everyInstance)
-  const changes = followed.map((store) =>
-    Stream.mapEffect(Stream.filter(store.changes, changed), () => again),
+  const changes = [...followed.map((store) => store.changes), ...classes].map((all) =>
+    Stream.mapEffect(Stream.filter(all, changed), () => again),
   )
   // A server that had no policies has been upgraded: from now on they can be listed.
   const available = Effect.forEach(followed, ({ synced }) => synced).pipe(
@@ -213,12 +219,45 @@ const protectionWakeups = Effect.fnUntraced(function* (stores: Stores) {
   return [...changes, Stream.fromEffect(available)].map(Stream.flatMap(Stream.fromIterable))
 })
 
+/**
+ * A quota that somebody has edited or removed is put back. Where there is to be none, what an operator before has left goes: that
+ * is looked for once.
+ */
+const quotaWakeups = Effect.fnUntraced(function* (stores: Stores) {
+  const quotas = yield* Quotas
+  const { instanceQuota } = yield* Settings
+  const options = { labelSelector: MANAGED_BY_SELECTOR }
+  return quotaKinds.map(([kind]) => {
+    const changes =
+      instanceQuota.size > 0
+        ? changesWhereAllowed(kind, options)
+        : Stream.fromEffect(listWhereAllowed(kind, options)).pipe(
+            Stream.flatMap(Stream.fromIterable),
+            Stream.map((object): StoreChange => ({ _tag: "Upserted", object, previous: Option.none() })),
+          )
+    return changes.pipe(
+      Stream.filterEffect(quotas.heard),
+      Stream.mapEffect(({ object }) =>
+        Effect.map(stores.instances.list, (instances) =>
+          instances
+            .map(keyOf)
+            .filter((key) => hostNamespace(key) === object.metadata.namespace)
+            .map((key): Wakeup => ({ key, reason: "quota" })),
+        ),
+      ),
+      Stream.flatMap(Stream.fromIterable),
+    )
+  })
+})
+
 export const ViewsLive = {
   layer: Layer.effect(
     Views,
     Effect.gen(function* () {
       const stores = yield* makeStores
       const protection = yield* protectionWakeups(stores)
+      const quotas = yield* quotaWakeups(stores)
+      const kubernetes = yield* Kubernetes
       return Views.of({
         // Without an answer the cache is the best there is.
         instance: (key) => Effect.catch(stores.instances.get(key), () => stores.instances.cached(key)),
@@ -262,7 +301,9 @@ export const ViewsLive = {
           return Effect.all([stores.namespaces.distrust({ name }), ...all], { discard: true })
         },
         synced: Effect.forEach(Object.values(stores), (store) => store.synced, { discard: true }),
-        wakeups: Stream.mergeAll([wakeups(stores), ...protection], { concurrency: "unbounded" }),
+        wakeups: Stream.mergeAll([wakeups(stores), ...protection, ...quotas], {
+          concurrency: "unbounded",
+        }).pipe(Stream.provideService(Kubernetes, kubernetes)),
       })
     }),
   ),

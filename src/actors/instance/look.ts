@@ -14,6 +14,7 @@ import { workloadPolicies } from "./target/isolate.ts"
 import { ownerOf, readKubeconfig, versionOf } from "./target/Kubeconfig.ts"
 import { observeTarget } from "./target/observeTarget.ts"
 import { Protection, type ProtectionState } from "./target/Protection.ts"
+import { isQuotaApplied } from "./target/quota.ts"
 import { lookAtRelease } from "./target/releaseObjects.ts"
 import { judgeTarget, passingOver, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
 import { type InstanceView, Views } from "./Views.ts"
@@ -65,6 +66,7 @@ const isFirstLook = (memory: Memory, step: TargetStep): boolean =>
   step._tag === "ApplyProtection" ||
   step._tag === "MarkNamespace" ||
   step._tag === "IsolateWorkloads" ||
+  step._tag === "ApplyQuota" ||
   (step._tag === "PublishKubeconfig" && Option.isNone(memory.published))
 
 /** `rules`: what may not be mended now, and what the vCluster answers without, is passed over. */
@@ -97,6 +99,7 @@ export const look = Effect.fnUntraced(function* (
     chartVersion: helm.chartVersion,
     operatorNamespace: settings.operatorNamespace,
     workloadPolicies: yield* workloadPolicies(hostNamespace(instanceKey(instance)), view),
+    quotaApplied: yield* isQuotaApplied(hostNamespace(instanceKey(instance)), view),
     storageRoot: storageRootOf(instance, memory.record, settings.storageRootBase),
     now,
     repairIntervalMillis: Duration.toMillis(settings.repairInterval),

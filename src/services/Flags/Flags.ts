@@ -2,6 +2,7 @@
 // are those of the reference.
 import { Duration, Effect, Option, Result } from "effect"
 import { CliError, Flag } from "effect/cli"
+import type { Amounts } from "../../schema/Quota.ts"
 import * as Forms from "./Forms.ts"
 
 /** A flag that takes a value. One that does not fit is named with its flag and with what was expected. */
@@ -119,6 +120,18 @@ export const flags = {
     "pod-ranges",
     "Address ranges of the cluster's pods, separated by commas; as the nodes say when not set",
   ).pipe(Flag.withDefault([])),
+  instanceQuota: taking(
+    "AMOUNTS",
+    Forms.quota,
+    "instance-quota",
+    "What the pods, Services and volumes of one instance may take together, beside its own vCluster; all there is when not set",
+  ).pipe(Flag.withDefault<Amounts>(new Map())),
+  controlPlanePriority: Flag.Boolean("control-plane-priority").pipe(
+    Flag.withDescription(
+      "Have the vClusters that are installed from now on scheduled before what runs in instances, by a PriorityClass",
+    ),
+    Flag.withDefault(true),
+  ),
   cleanupNamespace: namespace(
     "cleanup-namespace",
     "Namespace of the storage cleanup Jobs; the operator's own when not set",

@@ -3,6 +3,7 @@
 import { isIP } from "node:net"
 import { Duration, Option, Result } from "effect"
 import { parseGoDuration } from "../../schema/GoDuration.ts"
+import { type Amounts, parseQuota, quotaResources } from "../../schema/Quota.ts"
 import { normalisePath } from "../../schema/StorageRoot.ts"
 
 /** The value, or what was expected instead of the text. */
@@ -93,6 +94,14 @@ export const ranges: Form<ReadonlyArray<string>> = (text) => {
         "ranges of addresses in CIDR notation, separated by commas, such as 10.244.0.0/16,fd00:10:244::/56",
       )
 }
+
+/** Empty for none. */
+export const quota: Form<Amounts> = (text) =>
+  Result.fromOption(
+    parseQuota(text),
+    () =>
+      `amounts by resource, separated by commas, such as pods=50,requests.cpu=4,requests.memory=8Gi; there are ${quotaResources.join(", ")}`,
+  )
 
 const digest = "sha256:[0-9a-f]{64}"
 

@@ -28,6 +28,8 @@ export const Service = namespaced("", "v1", "services", "Service")
 export const ServiceAccount = namespaced("", "v1", "serviceaccounts", "ServiceAccount")
 export const Pod = namespaced("", "v1", "pods", "Pod")
 export const PersistentVolumeClaim = namespaced("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
+export const ResourceQuota = namespaced("", "v1", "resourcequotas", "ResourceQuota")
+export const LimitRange = namespaced("", "v1", "limitranges", "LimitRange")
 export const StatefulSet = namespaced("apps", "v1", "statefulsets", "StatefulSet")
 export const Deployment = namespaced("apps", "v1", "deployments", "Deployment")
 export const Job = namespaced("batch", "v1", "jobs", "Job")
@@ -37,6 +39,8 @@ export const Role = namespaced(RBAC, "v1", "roles", "Role")
 export const RoleBinding = namespaced(RBAC, "v1", "rolebindings", "RoleBinding")
 export const ClusterRole = clusterScoped(RBAC, "v1", "clusterroles", "ClusterRole")
 export const ClusterRoleBinding = clusterScoped(RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding")
+
+export const PriorityClass = clusterScoped("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass")
 
 /** The newer of the two Event APIs; both show the same objects. */
 export const Event = namespaced("events.k8s.io", "v1", "events", "Event")

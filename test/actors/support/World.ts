@@ -7,6 +7,7 @@ import { InstallPermits } from "../../../src/actors/instance/install/InstallPerm
 import { type InstanceSettings, Settings } from "../../../src/actors/instance/Settings.ts"
 import { HostNetwork } from "../../../src/actors/instance/target/HostNetwork.ts"
 import { Protection } from "../../../src/actors/instance/target/Protection.ts"
+import { Quotas } from "../../../src/actors/instance/target/Quotas.ts"
 import { TargetPermits } from "../../../src/actors/instance/target/TargetPermits.ts"
 import { OwnPod } from "../../../src/actors/instance/target/writer.ts"
 import { ViewsLive } from "../../../src/actors/instance/ViewsLive.ts"
@@ -30,6 +31,8 @@ export const settings: InstanceSettings = {
   allowPrivilegedInstances: false,
   isolateInstanceNetwork: true,
   podRanges: [],
+  instanceQuota: new Map(),
+  controlPlanePriority: true,
   installTimeout: Duration.minutes(30),
   repairInterval: Duration.minutes(30),
   targetPoll: Duration.seconds(10),
@@ -113,7 +116,9 @@ export const makeWorld = Effect.fnUntraced(function* (choices: Partial<InstanceS
     pulumi.layer,
   ).pipe((services) => Layer.provideMerge(HistoryLive.layer, services))
   const layer = ViewsLive.layer.pipe(
-    Layer.provideMerge(Layer.mergeAll(Protection.layer, InstallPermits.layer, TargetPermits.layer)),
+    Layer.provideMerge(
+      Layer.mergeAll(Protection.layer, Quotas.layer, InstallPermits.layer, TargetPermits.layer),
+    ),
     Layer.provideMerge(
       Layer.succeed(HostNetwork, {
         facts: Effect.succeed({ podRanges: ["10.244.0.0/16"], apiServers: [], apiServices: [] }),

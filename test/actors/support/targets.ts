@@ -18,6 +18,7 @@ export const healthy: TargetObservation = {
   protectionApplied: true,
   networkPoliciesApplied: true,
   workloadsIsolated: true,
+  quotaApplied: true,
   release: Option.some(deployed),
   writerGone: true,
   everServed: true,

@@ -4,7 +4,9 @@ import {
   INSTANCE_POLICY_NAME,
   POD_POLICY_NAME,
   POLICY_NAME,
+  SERVICE_POLICY_NAME,
 } from "../../../src/actors/instance/target/AdmissionPolicies.ts"
+import { PRIORITY_CLASS } from "../../../src/actors/instance/target/controlPlanePriority.ts"
 import { operatorRules } from "../../twins/world/Installation.ts"
 import { find, type Rendered, render } from "../helm.ts"
 
@@ -78,13 +80,16 @@ describe("the least rules", () => {
       /^admissionregistration\.k8s\.io\/.* (get|update|patch|delete)/.test(right),
     )
     const kinds = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
-    const names = [POLICY_NAME, INSTANCE_POLICY_NAME, POD_POLICY_NAME]
+    const names = [POLICY_NAME, INSTANCE_POLICY_NAME, POD_POLICY_NAME, SERVICE_POLICY_NAME]
     const wanted = kinds.flatMap((kind) =>
       ["get", "update", "patch", "delete"].flatMap((verb) =>
         names.map((name) => `admissionregistration.k8s.io/${kind} ${verb} ${name}`),
       ),
     )
     expect(policies.toSorted()).toEqual(wanted.toSorted())
+    const classes = held.filter((right) => /priorityclasses (get|update|patch|delete)/.test(right))
+    expect(classes.every((right) => right.endsWith(` ${PRIORITY_CLASS}`))).toBe(true)
+    expect(classes).toHaveLength(4)
   })
 
   it("make and remove Jobs in the cleanup namespace alone", () => {

@@ -41,6 +41,8 @@ describe("the command line", () => {
         allowPrivilegedInstances: false,
         isolateInstanceNetwork: false,
         podRanges: [],
+        instanceQuota: new Map(),
+        controlPlanePriority: true,
         installTimeout: Duration.minutes(30),
         repairInterval: Duration.minutes(30),
         targetPoll: Duration.seconds(10),
@@ -89,6 +91,19 @@ describe("the command line", () => {
     ["min-free-space", "0", "minFreeSpace", 0],
     ["operation-memory", "700Mi", "operationMemory", 700 * 2 ** 20],
     ["plugin-directory", "/srv/plugins", "pluginDirectory", Option.some("/srv/plugins")],
+    [
+      "instance-quota",
+      "pods=50,requests.cpu=1500m,requests.memory=8Gi,services.loadbalancers=0",
+      "instanceQuota",
+      new Map([
+        ["pods", 50],
+        ["requests.cpu", 1500],
+        ["requests.memory", 8 * 2 ** 30],
+        ["services.loadbalancers", 0],
+      ]),
+    ],
+    ["instance-quota", "", "instanceQuota", new Map()],
+    ["control-plane-priority", "false", "controlPlanePriority", false],
     ["cleanup-namespace", "a".repeat(63), "cleanupNamespace", Option.some("a".repeat(63))],
     ["operator-namespace", "platform-operator", "operatorNamespace", Option.some("platform-operator")],
     [

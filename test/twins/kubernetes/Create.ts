@@ -10,6 +10,7 @@ import { at, isJson, isList, type Json, objectOf, textOf, without, withPath } fr
 import { type Call, type Machine, stored } from "./Machine.ts"
 import { ownByUpdate } from "./ManagedFields.ts"
 import { prepareCreate } from "./Prepare.ts"
+import { withPriority } from "./Priority.ts"
 import { about, aboutKind, isCustom, type Resource } from "./Resources.ts"
 import { alreadyExists, badRequest, forbidden, invalid, notFound, reasonless } from "./Status.ts"
 import { metadataCauses, required, shapeCauses } from "./Validate.ts"
@@ -159,7 +160,8 @@ export const create = (machine: Machine, call: Call, own: Own = ownedByPost(mach
   const name = textOf(at(draft, "metadata", "name")) ?? ""
   refuseNamespace(machine, resource, call.namespace, name)
   const bare = resource.status ? without(draft, "status") : draft
-  const object = prepareCreate(resource, own(shaped(resource, bare)), machine)
+  const prepared = prepareCreate(resource, own(shaped(resource, bare)), machine)
+  const object = withPriority(machine.store, resource, prepared)
   refuseInvalid(resource, object, undefined)
   refuseEscalation(machine.store, machine.authorizer, call.identity, resource, object)
   admit(machine.store, {

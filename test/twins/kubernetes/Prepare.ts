@@ -84,8 +84,6 @@ const pod = (object: Json): Json =>
   withPath(
     merged(object, ["spec"], {
       tolerations: [...listOf(at(object, "spec", "tolerations")), ...tolerations],
-      priority: 0,
-      preemptionPolicy: "PreemptLowerPriority",
     }),
     ["status"],
     { phase: "Pending", qosClass: qosClass(object) },

@@ -71,6 +71,8 @@ const defaults: InstanceSettings = {
   allowPrivilegedInstances: false,
   isolateInstanceNetwork: true,
   podRanges: [],
+  instanceQuota: new Map(),
+  controlPlanePriority: true,
   installTimeout: Duration.minutes(30),
   repairInterval: Duration.minutes(30),
   targetPoll: Duration.seconds(10),

@@ -11,6 +11,7 @@ import {
   VERSION,
 } from "../../../schema/Names.ts"
 import type { KubeManifest } from "../../../services/Kubernetes/Kubernetes.ts"
+import { PRIORITY } from "./controlPlanePriority.ts"
 import { MANAGED_BY } from "./ownership.ts"
 
 /** Keeps `service/vcluster`: deleting it would make the garbage collector remove everything the vCluster synced. */
@@ -19,6 +20,8 @@ export const POLICY_NAME = "platform-operator-protect-vcluster-service"
 export const POD_POLICY_NAME = "platform-operator-restrict-instance-pods"
 /** Keeps instances that are annotated so, and the definition while there are instances: its binding is there for as long. */
 export const INSTANCE_POLICY_NAME = "platform-operator-protect-instances"
+/** What a Service in a host namespace may not ask for. */
+export const SERVICE_POLICY_NAME = "platform-operator-restrict-instance-services"
 
 /** The policy and its binding, of one name. */
 export type PolicyManifests = readonly [policy: KubeManifest, binding: KubeManifest]
@@ -119,6 +122,12 @@ const storageRoot = `has(namespaceObject.metadata.annotations) && ${quoted(ANNOT
  */
 const isControlPlane = `object.metadata.name == 'vcluster-0' && request.userInfo.username in ['system:serviceaccount:kube-system:statefulset-controller', 'system:kube-controller-manager']`
 
+/** vCluster hands no class on; this is for the day it does. What a debug container is added to is as it was. */
+const noPriority = {
+  expression: `request.operation != 'CREATE' || !has(object.spec.priority) || object.spec.priority < ${PRIORITY}`,
+  message: `a pod of an instance may not be scheduled before the control planes of instances (priorityClassName); give it a class whose value is below ${PRIORITY}, or none`,
+}
+
 const wayOut = "; an operator with --allow-privileged-instances allows it"
 
 /**
@@ -126,7 +135,7 @@ const wayOut = "; an operator with --allow-privileged-instances allows it"
  * that, of all pods but the control plane's own. Without a mark of the operator's on the namespace nothing is said of hostPath:
  * it is nobody's to guess where an instance has its data. What is there already is let go on: only its making, and what is added to it, is looked at.
  */
-export const podPolicyManifests = (): PolicyManifests =>
+export const podPolicyManifests = ({ priority } = { priority: true }): PolicyManifests =>
   made(POD_POLICY_NAME, {
     matchConstraints: matching(
       hostNamespaces,
@@ -173,6 +182,33 @@ export const podPolicyManifests = (): PolicyManifests =>
           "!has(object.spec.volumes) || object.spec.volumes.all(v, !has(v.hostPath) || variables.root == '' || v.hostPath.path == variables.root || v.hostPath.path.startsWith(variables.root + '/'))",
         message: `a pod of an instance may mount nothing of the node (hostPath) but what lies in the instance's own storage root${wayOut}`,
         messageExpression: `'a pod of an instance may mount nothing of the node (hostPath) but what lies in the storage root of its instance, ' + variables.root + ${quoted(wayOut)}`,
+      },
+      ...(priority ? [noPriority] : []),
+    ],
+  })
+
+const externalIps = (object: string) => `has(${object}.spec.externalIPs) ? ${object}.spec.externalIPs : []`
+
+/**
+ * An external address of a Service is the whole cluster's: what any pod sends there, the operator's too, gets the pod behind it
+ * (CVE-2020-8554). One from before the policy can still be changed otherwise.
+ */
+export const servicePolicyManifests = (): PolicyManifests =>
+  made(SERVICE_POLICY_NAME, {
+    matchConstraints: matching(hostNamespaces, {
+      apiGroups: [""],
+      apiVersions: ["v1"],
+      operations: ["CREATE", "UPDATE"],
+      resources: ["services"],
+    }),
+    variables: [
+      { name: "asked", expression: externalIps("object") },
+      { name: "had", expression: `oldObject == null ? [] : (${externalIps("oldObject")})` },
+    ],
+    validations: [
+      {
+        expression: "variables.asked.all(address, address in variables.had)",
+        message: `a Service of an instance may take no address of the cluster's network (externalIPs)${wayOut}`,
       },
     ],
   })

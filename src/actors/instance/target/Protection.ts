@@ -1,4 +1,4 @@
-// Applies the admission policies and puts them back. One set for all instances.
+// Applies the admission policies, and the PriorityClass of control planes, and puts them back. One set for all instances.
 import { Clock, Context, Duration, Effect, Layer, Option, Ref } from "effect"
 import {
   ValidatingAdmissionPolicy,
@@ -13,12 +13,17 @@ import {
   type PolicyManifests,
   podPolicyManifests,
   policyManifests,
+  SERVICE_POLICY_NAME,
+  servicePolicyManifests,
 } from "./AdmissionPolicies.ts"
 import { applyWhole } from "./applyWhole.ts"
+import { ensureControlPlanePriority, noPriority } from "./controlPlanePriority.ts"
 
 export interface ProtectionState {
   readonly installed: boolean
   readonly message: string
+  /** vClusters that are installed now get the control planes' PriorityClass. */
+  readonly priority: boolean
 }
 
 /**
@@ -77,19 +82,26 @@ export class Protection extends Context.Service<
     Protection,
     Effect.gen(function* () {
       const kubernetes = yield* Kubernetes
-      const { allowPrivilegedInstances } = yield* Settings
+      const { allowPrivilegedInstances, controlPlanePriority } = yield* Settings
       /** Counts what was seen to change: what was applied before the last change is not known to be there any more. */
       const changes = yield* Ref.make(0)
       const known = yield* Ref.make(
         Option.none<{ readonly state: ProtectionState; readonly since: number; readonly changes: number }>(),
       )
       const apply = Effect.fn("Protection.ensure")(
-        function* () {
+        function* (above: boolean) {
           const user = yield* kubernetes.whoAmI
           yield* applyPolicy(policyManifests(user))
           yield* unlessForbidden(applyPolicy(instancePolicyManifests()))
           yield* unlessForbidden(
-            allowPrivilegedInstances ? removePolicy(POD_POLICY_NAME) : applyPolicy(podPolicyManifests()),
+            allowPrivilegedInstances
+              ? removePolicy(POD_POLICY_NAME)
+              : applyPolicy(podPolicyManifests({ priority: above })),
+          )
+          yield* unlessForbidden(
+            allowPrivilegedInstances
+              ? removePolicy(SERVICE_POLICY_NAME)
+              : applyPolicy(servicePolicyManifests()),
           )
           return { installed: true, message: "an admission policy denies deleting service/vcluster" }
         },
@@ -111,7 +123,10 @@ export class Protection extends Context.Service<
         ensure: Effect.gen(function* () {
           // Before anything is applied: a change in the middle of it is one that it has not seen.
           const seen = yield* Ref.get(changes)
-          const state = yield* apply().pipe(
+          const { available, above } = controlPlanePriority
+            ? yield* Effect.provideService(ensureControlPlanePriority, Kubernetes, kubernetes)
+            : noPriority
+          const policies = yield* apply(above).pipe(
             Effect.catchIf(
               (error) => error.code === 404,
               () =>
@@ -122,6 +137,7 @@ export class Protection extends Context.Service<
                 }),
             ),
           )
+          const state = { ...policies, priority: available }
           const since = yield* Clock.currentTimeMillis
           yield* Ref.set(known, Option.some({ state, since, changes: seen }))
           return state

@@ -30,6 +30,8 @@ export type TargetStep =
   | { readonly _tag: "ApplyNetworkPolicies" }
   /** The policies for what runs inside: nothing that the target's readiness hangs on. */
   | { readonly _tag: "IsolateWorkloads" }
+  /** The quota of the host namespace, which the target's readiness does not hang on either. */
+  | { readonly _tag: "ApplyQuota" }
   | { readonly _tag: "InstallRelease" }
   /** Makes sure that nobody is at work on a release that is pending. */
   | { readonly _tag: "CheckWriter"; readonly revision: number; readonly status: ReleaseStatus }
@@ -53,6 +55,7 @@ export type InlineStep = Extract<
       | "ApplyProtection"
       | "ApplyNetworkPolicies"
       | "IsolateWorkloads"
+      | "ApplyQuota"
       | "PublishKubeconfig"
       | "BeginResync"
       | "RestartControlPlane"
@@ -128,6 +131,7 @@ export interface TargetObservation {
   readonly protectionApplied: boolean
   readonly networkPoliciesApplied: boolean
   readonly workloadsIsolated: boolean
+  readonly quotaApplied: boolean
   readonly release: Option.Option<ReleaseState>
   /** The writer of a pending release is known to be gone. */
   readonly writerGone: boolean
@@ -387,6 +391,9 @@ export const judgeTarget = (seen: TargetObservation): TargetVerdict => {
   }
   if (!seen.workloadsIsolated) {
     return act({ _tag: "IsolateWorkloads" }, "Creating", "applying the network policies of workloads")
+  }
+  if (!seen.quotaApplied) {
+    return act({ _tag: "ApplyQuota" }, "Creating", "applying the quota of the host namespace")
   }
   return releaseVerdict(seen) ?? duringResync(seen, resyncVerdict(seen) ?? gateVerdict(seen))
 }

@@ -9,6 +9,8 @@ export interface VclusterValuesInput {
   readonly kubernetesImage?: string
   /** Takes the place of every image's registry, of those that vCluster starts itself, too. */
   readonly imageRegistry?: string
+  /** A PriorityClass that is there: without it the pod is refused. */
+  readonly priorityClassName?: string
 }
 
 /** The name of the instance's API server: what the kubeconfig says, and what its certificate must be valid for. */
@@ -62,6 +64,9 @@ export const vclusterValues = (input: VclusterValuesInput): Record<string, unkno
       statefulSet: {
         image: input.image === undefined ? openSource : imageParts(input.image),
         // On a volume, kept when the StatefulSet goes: the host namespace's deletion takes it.
+        ...(input.priorityClassName === undefined
+          ? {}
+          : { scheduling: { priorityClassName: input.priorityClassName } }),
         persistence: { volumeClaim: { enabled: true, retentionPolicy: "Retain" } },
       },
     },

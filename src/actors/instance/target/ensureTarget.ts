@@ -14,6 +14,7 @@ import { OperationError, type OperationResult } from "../Operation.ts"
 import { Settings } from "../Settings.ts"
 import { Views } from "../Views.ts"
 import { applyWhole } from "./applyWhole.ts"
+import { PRIORITY_CLASS } from "./controlPlanePriority.ts"
 import { foreignNamespace, hostNamespaceManifest, namespaceState } from "./HostNamespace.ts"
 import type { HostNetwork } from "./HostNetwork.ts"
 import { counted, countRepaired } from "./helmMetrics.ts"
@@ -22,6 +23,8 @@ import { isOwnedBy, publishedManifest, readKubeconfig } from "./Kubeconfig.ts"
 import { networkPolicyManifests } from "./NetworkPolicies.ts"
 import { releaseRef } from "./observeTarget.ts"
 import { Protection } from "./Protection.ts"
+import type { Quotas } from "./Quotas.ts"
+import { applyQuota } from "./quota.ts"
 import { beginResync, restartControlPlane } from "./resync.ts"
 import type { InlineStep, SlotStep } from "./TargetState.ts"
 import { vclusterValues } from "./VclusterValues.ts"
@@ -162,7 +165,7 @@ export const runInline = Effect.fnUntraced(function* (
 ): Effect.fn.Return<
   StepResult,
   OperationError,
-  Kubernetes | Views | Settings | Protection | HostNetwork | StateStore | OwnPod
+  Kubernetes | Views | Settings | Protection | HostNetwork | Quotas | StateStore | OwnPod
 > {
   const key = instanceKey(instance)
   switch (step._tag) {
@@ -185,6 +188,9 @@ export const runInline = Effect.fnUntraced(function* (
     case "IsolateWorkloads":
       yield* Effect.mapError(isolateWorkloads(instance), failing("apply network policy"))
       return nothing
+    case "ApplyQuota":
+      yield* Effect.mapError(applyQuota(instance), failing("apply quota"))
+      return nothing
     case "PublishKubeconfig":
       return { ...nothing, published: yield* publishKubeconfig(instance) }
     case "BeginResync": {
@@ -201,6 +207,12 @@ export const runInline = Effect.fnUntraced(function* (
   }
 })
 
+/** Only new releases have it: another value would restart a control plane that is there. */
+const priorityOfControlPlane = Effect.gen(function* () {
+  const state = yield* (yield* Protection).state
+  return Option.exists(state, ({ priority }) => priority) ? { priorityClassName: PRIORITY_CLASS } : {}
+})
+
 /** One Helm operation. `helm` waits for nothing: the gates do, on the watch. */
 export const runInSlot = Effect.fn("Target.helm")(function* (
   instance: PlatformInstance,
@@ -208,7 +220,7 @@ export const runInSlot = Effect.fn("Target.helm")(function* (
 ): Effect.fn.Return<
   OperationResult,
   OperationError,
-  Helm | History | Settings | Kubernetes | StateStore | Views | OwnPod
+  Helm | History | Settings | Kubernetes | StateStore | Views | Protection | OwnPod
 > {
   const helm = yield* Helm
   const settings = yield* Settings
@@ -234,7 +246,10 @@ export const runInSlot = Effect.fn("Target.helm")(function* (
       return yield* finishPredecessor(instance)
     case "InstallRelease":
       yield* helm
-        .install(release, vclusterValues({ hostNamespace: release.namespace, ...images }))
+        .install(
+          release,
+          vclusterValues({ hostNamespace: release.namespace, ...images, ...(yield* priorityOfControlPlane) }),
+        )
         .pipe(
           counted("install"),
           asWriter(key),

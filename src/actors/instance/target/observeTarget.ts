@@ -59,6 +59,7 @@ export interface TargetKnowledge {
   readonly operatorNamespace: string
   readonly storageRoot: string
   readonly workloadPolicies: ReadonlyArray<KubeManifest>
+  readonly quotaApplied: boolean
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly repairIntervalMillis: number
@@ -125,6 +126,7 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
     workloadsIsolated:
       networkPoliciesApplied(view.networkPolicies, knowledge.workloadPolicies) &&
       superfluous(view.networkPolicies, knowledge.workloadPolicies).length === 0,
+    quotaApplied: knowledge.quotaApplied,
     release: releaseState(view.releaseSecrets),
     everServed:
       Option.exists(knowledge.record, (record) => record.serviceUID !== undefined) ||

@@ -8,7 +8,13 @@ import {
   type PolicyManifests,
   podPolicyManifests,
   policyManifests,
+  SERVICE_POLICY_NAME,
+  servicePolicyManifests,
 } from "../../../../src/actors/instance/target/AdmissionPolicies.ts"
+import {
+  PRIORITY,
+  priorityClassManifest,
+} from "../../../../src/actors/instance/target/controlPlanePriority.ts"
 import { hostNamespaceManifest } from "../../../../src/actors/instance/target/HostNamespace.ts"
 import { CRD_NAME, hostNamespace } from "../../../../src/schema/Names.ts"
 import * as Kinds from "../../../../src/services/Kubernetes/Kinds.ts"
@@ -161,11 +167,70 @@ describe("the policy for pods of instances", () => {
       }),
   )
 
+  it.effect("lets nothing be scheduled before control planes, or as early, but for the control plane", () =>
+    Effect.gen(function* () {
+      const { admin, as } = yield* serverFor(podPolicyManifests())
+      admin.create(Kinds.Namespace, hostNamespaceManifest(key, "/base/team-a/one"))
+      const classes = { ours: PRIORITY, higher: PRIORITY + 1, lower: PRIORITY - 1 }
+      for (const [name, value] of Object.entries(classes))
+        admin.create(Kinds.PriorityClass, { ...priorityClassManifest, metadata: { name }, value })
+      const says = (priorityClassName: string, name = "asks", client = admin) =>
+        refusal(() => client.create(Kinds.Pod, pod(name, podSpec({ name, spec: { priorityClassName } }))))
+      for (const name of ["ours", "higher", "system-node-critical"])
+        assert.match(says(name), /before the control planes/)
+      assert.strictEqual(says("lower"), "")
+      const controller = as("system:serviceaccount:kube-system:statefulset-controller")
+      assert.strictEqual(says("ours", "vcluster-0", controller), "")
+      assert.match(says("ours", "vcluster-0"), /before the control planes/)
+    }),
+  )
+
   it.effect("is about host namespaces alone", () =>
     Effect.gen(function* () {
       const admin = yield* server(podPolicyManifests())
       for (const asked of escapes("/base/team-a/one"))
         admin.create(Kinds.Pod, pod(asked.name, podSpec(asked), "default"))
+    }),
+  )
+})
+
+describe("the policy for Services of instances", () => {
+  const service = (name: string, externalIPs: ReadonlyArray<string>) => ({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace: host },
+    spec: { ports: [{ port: 443 }], externalIPs },
+  })
+  const stealing = ["10.240.0.1"]
+
+  it.effect("refuses an address that is the whole cluster's, also when it is added later", () =>
+    Effect.gen(function* () {
+      const admin = yield* server(servicePolicyManifests())
+      admin.create(Kinds.Namespace, hostNamespaceManifest(key, "/base/team-a/one"))
+      const said = refusal(() => admin.create(Kinds.Service, service("asks", stealing)))
+      assert.match(said, new RegExp(`ValidatingAdmissionPolicy '${SERVICE_POLICY_NAME}'.*externalIPs`))
+      admin.create(Kinds.Service, service("plain", []))
+      const add = { type: "merge", patch: { spec: { externalIPs: stealing } } } as const
+      assert.match(
+        refusal(() => admin.patch(Kinds.Service, { namespace: host, name: "plain" }, add)),
+        /externalIPs/,
+      )
+    }),
+  )
+
+  it.effect("lets one that has had it be changed otherwise", () =>
+    Effect.gen(function* () {
+      const admin = (yield* makeApiServer({ name: "host" })).as("admin")
+      admin.create(Kinds.Namespace, hostNamespaceManifest(key, "/base/team-a/one"))
+      admin.create(Kinds.Service, service("old", stealing))
+      const [policy, binding] = servicePolicyManifests()
+      admin.create(Kinds.ValidatingAdmissionPolicy, policy)
+      admin.create(Kinds.ValidatingAdmissionPolicyBinding, binding)
+      const change = { type: "merge", patch: { metadata: { labels: { a: "b" } } } } as const
+      assert.strictEqual(
+        refusal(() => admin.patch(Kinds.Service, { namespace: host, name: "old" }, change)),
+        "",
+      )
     }),
   )
 })

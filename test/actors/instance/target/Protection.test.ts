@@ -9,11 +9,15 @@ import {
   POLICY_NAME,
   podPolicyManifests,
   policyManifests,
+  SERVICE_POLICY_NAME,
+  servicePolicyManifests,
 } from "../../../../src/actors/instance/target/AdmissionPolicies.ts"
+import { PRIORITY, PRIORITY_CLASS } from "../../../../src/actors/instance/target/controlPlanePriority.ts"
 import { Protection } from "../../../../src/actors/instance/target/Protection.ts"
 import {
   KubeError,
   type KubeManifest,
+  type KubeObject,
   Kubernetes,
   type Patch,
 } from "../../../../src/services/Kubernetes/Kubernetes.ts"
@@ -23,6 +27,7 @@ const all: ReadonlyArray<KubeManifest> = [
   ...policyManifests("operator"),
   ...instancePolicyManifests(),
   ...podPolicyManifests(),
+  ...servicePolicyManifests(),
 ]
 
 const seen = (kind: string, name: string) => ({
@@ -37,21 +42,23 @@ const over = (
   added: object = {},
   allowPrivilegedInstances = false,
   isRefused: (name: string) => boolean = () => true,
+  classes: ReadonlyArray<KubeObject> = [],
 ) => {
   const applied: Array<KubeManifest> = []
   const patched: Array<Patch> = []
   const deleted: Array<string> = []
   const meanwhile = { does: Effect.void }
   const kubernetes = Layer.mock(Kubernetes, {
+    list: () => Effect.succeed(classes),
     whoAmI: Effect.succeed("operator"),
     apply: (_, manifest) =>
       Option.match(
-        Option.filter(refusal, () => isRefused(manifest.metadata.name)),
+        Option.filter(refusal, () => manifest.kind !== "PriorityClass" && isRefused(manifest.metadata.name)),
         {
           onSome: Effect.fail,
           onNone: () =>
             Effect.sync(() => {
-              applied.push(manifest)
+              if (manifest.kind !== "PriorityClass") applied.push(manifest)
               const metadata = { ...manifest.metadata, uid: "u", resourceVersion: "1" }
               return { ...manifest, metadata, spec: Object.assign({}, manifest.spec, added) }
             }).pipe(Effect.tap(() => meanwhile.does)),
@@ -123,6 +130,8 @@ describe("the protection", () => {
       assert.deepStrictEqual(deleted, [
         `ValidatingAdmissionPolicyBinding ${POD_POLICY_NAME} u`,
         `ValidatingAdmissionPolicy ${POD_POLICY_NAME} u`,
+        `ValidatingAdmissionPolicyBinding ${SERVICE_POLICY_NAME} u`,
+        `ValidatingAdmissionPolicy ${SERVICE_POLICY_NAME} u`,
       ])
     }).pipe(Effect.provide(layer))
   })
@@ -148,6 +157,41 @@ describe("the protection", () => {
         assert.strictEqual(error.code, 403)
       }),
   )
+
+  const priorityClass = (name: string, value: number, globalDefault = false): KubeObject => ({
+    apiVersion: "scheduling.k8s.io/v1",
+    kind: "PriorityClass",
+    metadata: { name, uid: "c", resourceVersion: "1" },
+    value,
+    globalDefault,
+    preemptionPolicy: "PreemptLowerPriority",
+  })
+  const isRanked = (manifests: ReadonlyArray<KubeManifest>) =>
+    JSON.stringify(manifests.map(({ spec }) => spec)).includes("object.spec.priority")
+
+  it.effect("has a class for control planes, made anew where somebody's has its name", () => {
+    const { applied, deleted, layer } = over(Option.none(), {}, false, () => true, [
+      priorityClass(PRIORITY_CLASS, 7),
+      priorityClass("others", PRIORITY - 1, true),
+    ])
+    return Effect.gen(function* () {
+      assert.isTrue((yield* (yield* Protection).ensure).priority)
+      assert.deepStrictEqual(deleted, [`PriorityClass ${PRIORITY_CLASS} c`])
+      assert.isTrue(isRanked(applied))
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("leaves the cluster's default class to instances, however high it is", () => {
+    const { applied, deleted, layer } = over(Option.none(), {}, false, () => true, [
+      priorityClass(PRIORITY_CLASS, PRIORITY),
+      priorityClass("everything", PRIORITY, true),
+    ])
+    return Effect.gen(function* () {
+      assert.isTrue((yield* (yield* Protection).ensure).priority)
+      assert.isEmpty(deleted)
+      assert.isFalse(isRanked(applied))
+    }).pipe(Effect.provide(layer))
+  })
 
   it.effect("is unknown when somebody changes it while it is applied", () => {
     const { layer, meanwhile } = over(Option.none())
