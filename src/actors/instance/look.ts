@@ -5,7 +5,7 @@ import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { Helm } from "../../services/Helm/Helm.ts"
 import type { KubeError, KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import { mayTake, type Rules } from "./gate.ts"
-import { storageRootOf } from "./install/choices.ts"
+import { markedRoot } from "./install/markedRoot.ts"
 import type { Memory } from "./Memory.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
 import { Settings } from "./Settings.ts"
@@ -100,7 +100,7 @@ export const look = Effect.fnUntraced(function* (
     operatorNamespace: settings.operatorNamespace,
     workloadPolicies: yield* workloadPolicies(hostNamespace(instanceKey(instance)), view),
     quotaApplied: yield* isQuotaApplied(hostNamespace(instanceKey(instance)), view),
-    storageRoot: storageRootOf(instance, memory.record, settings.storageRootBase),
+    storageRoot: yield* markedRoot(instance, memory.record),
     now,
     repairIntervalMillis: Duration.toMillis(settings.repairInterval),
   })

@@ -79,10 +79,15 @@ export const namespaces: Form<ReadonlyArray<string>> = (text) => {
     : Result.fail("names of namespaces, separated by commas, such as team-a,team-b")
 }
 
-/** A range of IPv4 or IPv6 addresses in CIDR notation. */
+/**
+ * A range of IPv4 or IPv6 addresses in CIDR notation, as a NetworkPolicy can except it from all: not all itself, and no IPv4 in
+ * the clothes of IPv6 (seen on kube-apiserver 1.35).
+ */
 const isRange = (text: string): boolean => {
-  const [, address = "", length = ""] = /^([0-9A-Fa-f.:]+)\/([0-9]{1,3})$/u.exec(text) ?? []
-  return isIP(address) !== 0 && Number(length) <= (isIP(address) === 6 ? 128 : 32)
+  const [, address = "", length = ""] = /^([0-9A-Fa-f.:]+)\/([1-9][0-9]{0,2})$/u.exec(text) ?? []
+  if (isIP(address) === 6)
+    return !new URL(`http://[${address}]`).hostname.startsWith("[::ffff:") && Number(length) <= 128
+  return isIP(address) === 4 && Number(length) <= 32
 }
 
 /** Empty for none. */
@@ -91,7 +96,7 @@ export const ranges: Form<ReadonlyArray<string>> = (text) => {
   return given.every(isRange)
     ? Result.succeed(given)
     : Result.fail(
-        "ranges of addresses in CIDR notation, separated by commas, such as 10.244.0.0/16,fd00:10:244::/56",
+        "ranges of addresses in CIDR notation, none of them all there are, separated by commas, such as 10.244.0.0/16,fd00:10:244::/56",
       )
 }
 

@@ -1,6 +1,7 @@
 // Two instances on one node that want the same.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
+import { ANNOTATION_STORAGE_ROOT } from "../../../src/schema/Names.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { manifestOf } from "../support/instances.ts"
 import { condition, phase, ready, reasons } from "../support/readings.ts"
@@ -43,6 +44,12 @@ describe("an instance that wants what another one has", () => {
             assert.include(message, names)
             assert.include(message, "of instance team-a/other".slice(3))
           }
+          // Nor may its pods mount what it has asked for.
+          const { annotations } = (
+            world.cluster.find(Kinds.Namespace, { name: world.host }) ?? assert.fail("gone")
+          ).metadata
+          const mark = annotations?.[ANNOTATION_STORAGE_ROOT]
+          assert.strictEqual(mark, "/base/team-a/one")
           // Its repairs go on, though its rival is here.
           yield* pass(1_900, 10)
           assert.isAtLeast(runsOf(world, "other"), 2)

@@ -2,11 +2,9 @@
 // recorded is kept for the life of the instance.
 import { Option, Result } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
-import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
 import { customStorageRoot, type PlatformInstanceSpec } from "../../../schema/PlatformSpec.ts"
 import { defaultStorageRoot, storageRootProblem } from "../../../schema/StorageRoot.ts"
 import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
-import { everInstalled } from "./stateEvidence.ts"
 
 export type StorageChoice = NonNullable<InstanceRecord["storageRoot"]>
 
@@ -27,20 +25,6 @@ export const chooseStorageRoot = (options: {
   // Its data lies there already, under whatever base there was when it was allowed.
   const problem = options.everInstalled ? undefined : storageRootProblem(custom, base)
   return problem === undefined ? Result.succeed({ path: custom }) : Result.fail(problem)
-}
-
-/** Where the instance's data lies, or would lie: one that is refused gives nobody a part of the node. */
-export const storageRootOf = (
-  instance: PlatformInstance,
-  record: Option.Option<InstanceRecord>,
-  base: string,
-): string => {
-  const key = instanceKey(instance)
-  const { spec } = instance
-  return Result.match(
-    chooseStorageRoot({ key, spec, base, record, everInstalled: everInstalled(instance, record) }),
-    { onFailure: () => defaultStorageRoot(base, key), onSuccess: ({ path }) => path },
-  )
 }
 
 /**

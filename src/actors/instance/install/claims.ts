@@ -142,6 +142,17 @@ const takenInCluster = Effect.fnUntraced(function* (self: Claimant, port: number
   )
 })
 
+/** Whether a custom root that the instance asks for, and has not got yet, is another's, or a part of it, or around it. */
+export const rootConflictOf = Effect.fnUntraced(function* (
+  instance: PlatformInstance,
+  record: Option.Option<InstanceRecord>,
+) {
+  const claimant = claimantOf(instance, Option.getOrUndefined(record))
+  const self: Claimant = { ...claimant, wants: { ...claimant.wants, port: undefined } }
+  if (self.wants.root === undefined || hasRoot(self)) return undefined
+  return findConflict(self, yield* otherClaimants(self))
+})
+
 /** What stands in the way of this install, if anything does. */
 export const conflictOf = Effect.fn("Install.checkClaims")(function* (
   instance: PlatformInstance,

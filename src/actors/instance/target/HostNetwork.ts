@@ -1,8 +1,10 @@
 // What of the host's network no policy can select by label: the ranges of its pods, and where its API server answers. Read
-// once; an operator that is restarted reads it again.
-import { Context, Effect, Layer, Option, Schema } from "effect"
+// once; what may not be seen is asked for again, rarer and rarer. An operator that is restarted reads all of it again.
+import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { isUnavailable } from "../../../services/Kubernetes/changesWhereAllowed.ts"
 import { EndpointSlice, Node, Service } from "../../../services/Kubernetes/Kinds.ts"
 import { type KubeError, type KubeObject, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
+import { delayAfter, retryBackoff } from "../../kit/Backoff.ts"
 import { Settings } from "../Settings.ts"
 
 export interface HostNetworkFacts {
@@ -70,18 +72,17 @@ export const hostNetworkFacts = (
   }
 }
 
-/** What an older role does not let it see, or an API server lacks, is not known. */
-const orNothing = <A, R>(look: Effect.Effect<ReadonlyArray<A>, KubeError, R>) =>
+/** What an older role does not let it see, or an API server lacks, is not known: `whole` is false then. */
+const orNothing = <R>(look: Effect.Effect<ReadonlyArray<KubeObject>, KubeError, R>) =>
   look.pipe(
-    Effect.catchIf(
-      (error) => error.code === 403 || error.code === 404,
-      ({ request, message }) =>
-        Effect.as(
-          Effect.logWarning("a part of the host's network is not known").pipe(
-            Effect.annotateLogs({ request, message }),
-          ),
-          [],
+    Effect.map((found) => ({ found, whole: true })),
+    Effect.catchIf(isUnavailable, ({ request, message }) =>
+      Effect.as(
+        Effect.logWarning("a part of the host's network is not known").pipe(
+          Effect.annotateLogs({ request, message }),
         ),
+        { found: [], whole: false },
+      ),
     ),
   )
 
@@ -94,7 +95,8 @@ export class HostNetwork extends Context.Service<
     Effect.gen(function* () {
       const kubernetes = yield* Kubernetes
       const { podRanges } = yield* Settings
-      let known: HostNetworkFacts | undefined
+      let known: { readonly facts: HostNetworkFacts; readonly until: number } | undefined
+      let failures = 0
       const read = Effect.gen(function* () {
         const ofApi = { namespace: "default", labelSelector: "kubernetes.io/service-name=kubernetes" }
         const nodes = yield* orNothing(kubernetes.list(Node))
@@ -102,16 +104,24 @@ export class HostNetwork extends Context.Service<
         const service = yield* orNothing(
           Effect.map(kubernetes.get(Service, { namespace: "default", name: "kubernetes" }), Option.toArray),
         )
-        const facts = hostNetworkFacts(nodes, slices, service)
-        known = podRanges.length === 0 ? facts : { ...facts, podRanges }
-        if (known.podRanges.length === 0) {
+        const found = hostNetworkFacts(nodes.found, slices.found, service.found)
+        const facts = podRanges.length === 0 ? found : { ...found, podRanges }
+        if (facts.podRanges.length === 0) {
           yield* Effect.logWarning(
             "no node says its pods' address range, and --pod-ranges is not set: pods of instances are not kept from each other",
           )
         }
-        return known
+        const whole = nodes.whole && slices.whole && service.whole
+        failures = whole ? 0 : failures + 1
+        const wait = whole ? Duration.infinity : yield* delayAfter(retryBackoff, failures)
+        known = { facts, until: (yield* Clock.currentTimeMillis) + Duration.toMillis(wait) }
+        return facts
       })
-      return { facts: Effect.suspend(() => (known === undefined ? read : Effect.succeed(known))) }
+      return {
+        facts: Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          known === undefined || now >= known.until ? read : Effect.succeed(known.facts),
+        ),
+      }
     }),
   )
 }

@@ -9,7 +9,7 @@ import { Namespace, NetworkPolicy, Secret } from "../../../services/Kubernetes/K
 import { type KubeManifest, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
 import type { InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
 import { finishPredecessor } from "../deletion/finishPredecessor.ts"
-import { storageRootOf } from "../install/choices.ts"
+import { markedRoot } from "../install/markedRoot.ts"
 import { OperationError, type OperationResult } from "../Operation.ts"
 import { Settings } from "../Settings.ts"
 import { Views } from "../Views.ts"
@@ -45,9 +45,8 @@ const createNamespace = Effect.fn("Target.createNamespace")(function* (
 ) {
   const kubernetes = yield* Kubernetes
   const views = yield* Views
-  const { storageRootBase } = yield* Settings
   const key = instanceKey(instance)
-  const manifest = hostNamespaceManifest(key, storageRootOf(instance, record, storageRootBase))
+  const manifest = hostNamespaceManifest(key, yield* markedRoot(instance, record))
   const { name } = manifest.metadata
   const written = yield* kubernetes.create(Namespace, manifest).pipe(
     Effect.catchIf(
@@ -66,9 +65,8 @@ const markNamespace = Effect.fn("Target.markNamespace")(function* (
 ) {
   const kubernetes = yield* Kubernetes
   const views = yield* Views
-  const { storageRootBase } = yield* Settings
   const name = hostNamespace(instanceKey(instance))
-  const annotations = { [ANNOTATION_STORAGE_ROOT]: storageRootOf(instance, record, storageRootBase) }
+  const annotations = { [ANNOTATION_STORAGE_ROOT]: yield* markedRoot(instance, record) }
   const written = yield* kubernetes
     .patch(Namespace, { name }, { type: "merge", patch: { metadata: { annotations } } })
     .pipe(Effect.mapError(failing(`mark host namespace ${name}`)))

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { Settings } from "../../../../src/actors/instance/Settings.ts"
 import { HostNetwork, hostNetworkFacts } from "../../../../src/actors/instance/target/HostNetwork.ts"
 import { KubeError, type KubeObject, Kubernetes } from "../../../../src/services/Kubernetes/Kubernetes.ts"
@@ -85,12 +86,26 @@ describe("what is known of the host's network", () => {
 
   const refused = (code: number) =>
     new KubeError({ code, reason: "x", request: "GET nodes", message: "refused" })
-  it.effect("lacks what the operator may not see", () => {
-    const { layer } = over(Effect.fail(refused(403)), [])
+  it.effect("lacks what the operator may not see, for as long as it may not", () => {
+    const answers = [Effect.fail(refused(403)), Effect.fail(refused(404)), Effect.succeed([node])]
+    const { asked, layer } = over(
+      Effect.suspend(() => answers.shift() ?? assert.fail("asked too often")),
+      [],
+    )
     return Effect.gen(function* () {
       const known = yield* (yield* HostNetwork).facts
       assert.isEmpty(known.podRanges)
       assert.isNotEmpty(known.apiServers)
+      const { facts } = yield* HostNetwork
+      yield* facts
+      assert.strictEqual(asked(), 2)
+      yield* TestClock.adjust("2 seconds")
+      assert.isEmpty((yield* facts).podRanges)
+      yield* TestClock.adjust("5 seconds")
+      assert.isNotEmpty((yield* facts).podRanges)
+      yield* TestClock.adjust("30 days")
+      yield* facts
+      assert.strictEqual(asked(), 6)
     }).pipe(Effect.provide(layer))
   })
 
