@@ -26,7 +26,7 @@ export interface UnmadeRelease {
 
 /** What the records in the target say of a release. */
 export interface ReleaseUse {
-  /** The newest revision that was in use; absent: none ever was, and nothing is lost with it. */
+  /** The newest revision that was in use; absent: none ever was, or it is being uninstalled, and nothing is lost with it. */
   readonly inUse: number | undefined
   /** A record of it was written by an engine's provider, and by nobody else's Helm. */
   readonly byEngine: boolean
@@ -75,7 +75,11 @@ export const useOf = Effect.fn("Adoption.useOf")(function* (
       metadataOnly: true,
     }),
   )
-  const inUse = revisions.find(({ status }) => status === "deployed" || status === "superseded")?.revision
+  // One that somebody has begun to uninstall lacks what was removed first: it is none to take over.
+  const isGoing = revisions[0]?.status === "uninstalling"
+  const inUse = isGoing
+    ? undefined
+    : revisions.find(({ status }) => status === "deployed" || status === "superseded")?.revision
   let byEngine = false
   for (const { revision } of revisions) {
     byEngine ||= yield* isWrittenByProvider(client, release, revision)

@@ -34,6 +34,8 @@ export type Repair =
 export const repairOf = (history: History, recorded: boolean): Repair => {
   const newest = [...history].sort((a, b) => b.revision - a.revision)[0]
   const deployed = history.filter(({ status }) => status === "deployed" || status === "superseded")
+  // Half of it is gone, and an uninstall that was begun is only ever ended: it is none to go back to, or to take over.
+  if (newest?.status === "uninstalling") return { _tag: "Uninstall" }
   if (!recorded) {
     const isThere = newest !== undefined && newest.status !== "uninstalled"
     return { _tag: isThere && deployed.length === 0 ? "Uninstall" : "Nothing" }
@@ -44,8 +46,6 @@ export const repairOf = (history: History, recorded: boolean): Repair => {
     case "pending-upgrade":
     case "pending-rollback":
       return deployed.length > 0 ? { _tag: "Rollback", revision: last } : { _tag: "Uninstall" }
-    case "uninstalling":
-      return { _tag: "Uninstall" }
     case "failed":
       // The engine upgrades a failed release that it knows.
       return deployed.length > 0 ? { _tag: "Rollback", revision: last } : { _tag: "Nothing" }

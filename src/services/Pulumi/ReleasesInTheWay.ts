@@ -5,7 +5,7 @@
 //   the state is older, or lost     taken over                            makes way
 //   nothing says so                 taken over if an engine has made it   makes way if an engine has made it
 //
-// In use is what Helm's own records call deployed or superseded: no such release is ever uninstalled. Without a loss, and
+// In use is what Helm's own records call deployed or superseded, and not uninstalling: no such release is ever uninstalled. Without a loss, and
 // without a sign of an engine, it may be somebody else's: the operation is refused.
 import { Effect } from "effect"
 import type { ReleaseUse, UnmadeRelease } from "./Adoption.ts"

@@ -8,7 +8,7 @@ import { KubeError, type KubernetesClient } from "../../../src/services/Kubernet
 import { useOf } from "../../../src/services/Pulumi/Adoption.ts"
 import { type Way, wayOf } from "../../../src/services/Pulumi/ReleasesInTheWay.ts"
 import type { InstanceRecord } from "../../../src/services/StateStore/StateStore.ts"
-import { at, listOf, objectOf } from "../../twins/kubernetes/Json.ts"
+import { at, listOf, objectOf, textOf } from "../../twins/kubernetes/Json.ts"
 import { makeWorld, type World } from "../../twins/pulumi/testWorld.ts"
 import { type Simulation, simulate } from "../../twins/simulation/Simulation.ts"
 
@@ -66,6 +66,13 @@ const inside = (world: World) =>
       .filter(({ type }) => type !== "helm.sh/release.v1")
       .map(({ metadata }) => `${kind.kind} ${metadata.name} ${metadata.uid}`),
   )
+
+/** The content of a record as that of another revision. */
+const asRevision = (version: number, content: string): string => {
+  const packed = Buffer.from(Buffer.from(content, "base64").toString("latin1"), "base64")
+  const release = { ...JSON.parse(gunzipSync(packed).toString("utf8")), version }
+  return Buffer.from(gzipSync(JSON.stringify(release)).toString("base64")).toString("base64")
+}
 
 /** Somebody has written the record as it is, by another Helm. */
 const rewrite = (world: World) => {
@@ -233,6 +240,40 @@ describe("a Helm release that is in use and that the state does not know", () =>
       yield* world.run({ refresh: true, state: "older" })
       assert.include(world.steps.join("\n"), "was left half-way and has been uninstalled")
       assert.isTrue(knows(world))
+      assert.deepStrictEqual((yield* world.run({ refresh: true })).changes, { same: whole })
+    }),
+  )
+})
+
+describe("a Helm release that somebody has begun to uninstall, and that the state does not know", () => {
+  world("is uninstalled to its end, though it was in use, and made anew", (world) =>
+    Effect.gen(function* () {
+      yield* world.run()
+      forget(world)
+      const record = world.admin.get(Secret, { namespace, name: first })
+      if (record === undefined) return assert.fail("it is there")
+      const { data, type, metadata } = record
+      const labelled = (status: string, version: string) => ({ ...metadata.labels, status, version })
+      world.admin.patch(
+        Secret,
+        { namespace, name: first },
+        { type: "merge", patch: { metadata: { labels: labelled("superseded", "1") } } },
+      )
+      world.api.as("admin", "pulumi-kubernetes").create(Secret, {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: {
+          namespace,
+          name: "sh.helm.release.v1.wasmcloud.v2",
+          labels: labelled("uninstalling", "2"),
+        },
+        data: { release: asRevision(2, textOf(at(data, "release")) ?? "") },
+        type,
+      })
+      yield* world.run({ refresh: true, state: "older" })
+      assert.include(world.steps.join("\n"), "was left half-way and has been uninstalled")
+      assert.notInclude(world.steps.join("\n"), "taken over")
+      assert.deepStrictEqual(records(world), [`${first} deployed`])
       assert.deepStrictEqual((yield* world.run({ refresh: true })).changes, { same: whole })
     }),
   )

@@ -30,6 +30,9 @@ it("what is done follows from the newest record", () => {
     [["superseded", "deployed", "pending-upgrade"], true, { _tag: "Rollback", revision: 2 }],
     [["superseded", "deployed", "failed", "pending-rollback"], true, { _tag: "Rollback", revision: 2 }],
     [["uninstalling"], true, { _tag: "Uninstall" }],
+    // Somebody's Helm was killed while it removed one that had been upgraded: what it has begun is ended.
+    [["superseded", "uninstalling"], true, { _tag: "Uninstall" }],
+    [["superseded", "uninstalling"], false, { _tag: "Uninstall" }],
     [["failed"], true, { _tag: "Nothing" }],
     [["failed"], false, { _tag: "Uninstall" }],
     [[], true, { _tag: "Nothing" }],
