@@ -154,6 +154,16 @@ const make = Effect.fn("Helm.make")(function* (options: HelmOptions) {
     ])
   })
 
+  /** Whether Helm says so of a revision: of its answers only the one about the record itself counts. */
+  const isUndecodable = (release: ReleaseRef) => (revision: number) =>
+    run("read", [
+      ...["get", "notes", release.name, "--revision", String(revision)],
+      ...["--namespace", release.namespace],
+    ]).pipe(
+      Effect.as(false),
+      Effect.catch(({ message }) => Effect.succeed(/failed to decode data/.test(message))),
+    )
+
   return Helm.of({
     chartVersion: version,
     state,
@@ -189,7 +199,7 @@ const make = Effect.fn("Helm.make")(function* (options: HelmOptions) {
         ]),
       )
       // Of records that can be read, Helm itself says best why they are still there.
-      const { removed, left } = yield* removeUnreadable(release).pipe(
+      const { removed, left } = yield* removeUnreadable(release, isUndecodable(release)).pipe(
         Effect.provideService(Kubernetes, kubernetes),
         Effect.mapError((error) => (Result.isFailure(uninstalled) ? uninstalled.failure : kubeError(error))),
       )

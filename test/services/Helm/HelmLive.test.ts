@@ -20,8 +20,23 @@ const record = (version: number, status: string): KubeObject => ({
   },
 })
 
-const withRecords = (...records: ReadonlyArray<KubeObject>) =>
+/** A record that can be read here. */
+const content = { release: Buffer.from(Buffer.from('{"manifest":""}').toString("base64")).toString("base64") }
+
+const withRecords = (records: ReadonlyArray<KubeObject>, deleted: Array<string>) =>
   Layer.mock(Kubernetes, {
+    get: (_, { name }) =>
+      Effect.succeed(
+        Option.map(
+          Option.fromUndefinedOr(records.find(({ metadata }) => metadata.name === name)),
+          (found) => ({ ...found, data: content }),
+        ),
+      ),
+    delete: (_, { name }) =>
+      Effect.sync(() => {
+        deleted.push(name)
+        return true
+      }),
     list: (_, options) =>
       options?.metadataOnly === true && options.labelSelector === "owner=helm,name=vcluster"
         ? Effect.succeed(records)
@@ -33,6 +48,8 @@ interface Stage {
   /** What the last child was given. */
   readonly seen: (what: "argv" | "stdin" | "env") => Effect.Effect<string, unknown>
   readonly dir: string
+  /** Names of the records that were deleted. */
+  readonly deleted: ReadonlyArray<string>
 }
 
 /** The stand-in notes what it is given; then it runs `script`, in which `$OUT` is a folder of the test. */
@@ -44,6 +61,7 @@ const onStage = <A, E>(
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const dir = yield* fs.makeTempDirectoryScoped()
+    const deleted: Array<string> = []
     const program = `${dir}/helm`
     yield* fs.writeFileString(
       program,
@@ -58,14 +76,14 @@ ${script}
     yield* fs.makeDirectory(`${dir}/chart`)
     yield* fs.writeFileString(`${dir}/chart/Chart.yaml`, "name: vcluster\nversion: 9.8.7\n")
     return yield* Helm.use((helm) =>
-      test({ helm, dir, seen: (what) => fs.readFileString(`${dir}/${what}`) }),
+      test({ helm, dir, deleted, seen: (what) => fs.readFileString(`${dir}/${what}`) }),
     ).pipe(
       Effect.provide(
         HelmLive.layer({
           helm: program,
           chart: { path: `${dir}/chart`, digest: Option.none() },
           ...options,
-        }).pipe(Layer.provide(withRecords(...(options?.records ?? [])))),
+        }).pipe(Layer.provide(withRecords(options?.records ?? [], deleted))),
       ),
     )
   })
@@ -123,6 +141,36 @@ layer(machine, { excludeTestServices: true })("Helm as a child", (it) => {
             assert.match(yield* seen("argv"), /^--server-side=true$/m)
             assert.match(yield* seen("argv"), /^--force-conflicts$/m)
           }
+        }),
+      { records: [record(1, "deployed")] },
+    ),
+  )
+
+  const decoded = (said: string) => `
+    case "$1" in
+      uninstall) echo 'Error: no release provided' >&2; exit 1;;
+      get) echo 'Error: ${said}' >&2; exit 1;;
+    esac`
+  const name = "sh.helm.release.v1.vcluster.v1"
+  it.effect("removes a record that it cannot decode itself, though it can be read here", () =>
+    onStage(
+      decoded(`get: failed to decode data "${name}": json: cannot unmarshal string into Go struct field`),
+      ({ helm, deleted }) =>
+        Effect.gen(function* () {
+          yield* helm.uninstall(release)
+          assert.deepStrictEqual(deleted, [name])
+        }),
+      { records: [record(1, "deployed")] },
+    ),
+  )
+
+  it.effect("removes none of which it says anything else", () =>
+    onStage(
+      decoded("Kubernetes cluster unreachable"),
+      ({ helm, deleted }) =>
+        Effect.gen(function* () {
+          assert.include((yield* Effect.flip(helm.uninstall(release))).message, "no release provided")
+          assert.isEmpty(deleted)
         }),
       { records: [record(1, "deployed")] },
     ),
