@@ -207,8 +207,8 @@ describe("pods that an instance's administrator makes", () => {
     })
   })
 
-  it("take no address of the cluster's network by a Service", async () => {
-    const host = (await findHostNamespace(key)) ?? ""
+  // vCluster 0.36.1 makes a Service on the host before it makes it inside.
+  it("take no address of the cluster's network by a Service, and are told why", async () => {
     const service = {
       apiVersion: "v1",
       kind: "Service",
@@ -216,15 +216,12 @@ describe("pods that an instance's administrator makes", () => {
       spec: { ports: [{ port: 4873 }], externalIPs: ["10.240.0.1"] },
     }
     await inside(key, async (context) => {
-      await kubectl([...context, "apply", "-f", "-"], { input: JSON.stringify(service) })
-      const which = "--field-selector=involvedObject.name=thief"
-      const said = await until("the refusal of the Service", async () => {
-        const { items } = await getJson(Warnings, [...context, "events", ...inEscape, which])
-        return items.find(({ message }) => message.includes("externalIPs"))?.message
-      })
+      const said = await kubectl([...context, "apply", "-f", "-"], { input: JSON.stringify(service) }).then(
+        () => "it was not refused",
+        (error: unknown) => String(error),
+      )
       console.log(said)
-      assert.isFalse(await exists("service", synced(host, "escape", "thief").name, "--namespace", host))
-      await kubectl([...context, "delete", "service", "thief", ...inEscape])
+      assert.match(said, new RegExp(`'${servicePolicy}'.*externalIPs`))
     })
   })
 

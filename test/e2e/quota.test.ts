@@ -100,13 +100,11 @@ describe("a tenant who makes pods without end", () => {
   it("gets as many as the quota has, reads that there is one, and disturbs no other instance", async () => {
     const mark = told.mark()
     await inside(greedy, async (context) => {
-      await kubectl([...context, "create", "namespace", "flood"])
-      for (const deployment of [
-        replicas("flood", "big", 20, { memory: "1Gi" }),
-        replicas("flood", "small", 400, {}),
-      ])
-        await kubectl([...context, "apply", "-f", "-"], { input: JSON.stringify(deployment) })
-      for (const resource of ["requests.memory", "pods"]) {
+      const flood = (name: string, count: number, requests: Record<string, string>) =>
+        kubectl([...context, "apply", "-f", "-"], {
+          input: JSON.stringify(replicas("flood", name, count, requests)),
+        })
+      const refusedFor = async (resource: string) => {
         const said = await until(`the refusal for ${resource}`, async () => {
           const { items } = await getJson(Warnings, [...context, "events", "--namespace", "flood"])
           return items.find(
@@ -118,10 +116,19 @@ describe("a tenant who makes pods without end", () => {
         })
         console.log(said)
       }
+      await kubectl([...context, "create", "namespace", "flood"])
+      await flood("big", 20, { memory: "1Gi" })
+      await refusedFor("requests.memory")
+      await kubectl([...context, "delete", "deployment", "big", "--namespace", "flood"])
+      await flood("small", 400, {})
+      await refusedFor("pods")
+    })
+    await untilTrue("the quota is used up", async () => {
+      const { status } = await getJson(Quota, ["resourcequota", quota, ...inHost(greedy)])
+      return status !== undefined && status.used.pods === status.hard.pods
     })
     const { status } = await getJson(Quota, ["resourcequota", quota, ...inHost(greedy)])
     console.log(JSON.stringify(status))
-    assert.strictEqual(status?.used.pods, status?.hard.pods)
     assert.lengthOf((await getJson(Pods, ["pods", ...inHost(greedy)])).items, Number(status?.hard.pods))
     await restarted(calm)
     await untilReady(calm)
