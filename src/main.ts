@@ -123,6 +123,7 @@ const start = Effect.fnUntraced(function* (given: Flags) {
       maxConcurrentTargets: given.maxConcurrentTargets,
       watchNamespaces: given.watchNamespaces,
       allowPrivilegedInstances: given.allowPrivilegedInstances,
+      protectInstances: given.protectInstances,
       isolateInstanceNetwork: given.isolateInstanceNetwork,
       podRanges: given.podRanges,
       instanceQuota: given.instanceQuota,

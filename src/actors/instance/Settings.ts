@@ -16,6 +16,8 @@ export interface InstanceSettings {
   readonly watchNamespaces: ReadonlyArray<string>
   /** No policy keeps instances' pods from being privileged. */
   readonly allowPrivilegedInstances: boolean
+  /** A policy keeps their definition while there are instances, and those that are annotated so. */
+  readonly protectInstances: boolean
   /** Network policies keep instances' workloads from each other, the operator, the API server and metadata services. */
   readonly isolateInstanceNetwork: boolean
   /** Ranges of the cluster's pods in CIDR notation; empty: as the nodes say. */

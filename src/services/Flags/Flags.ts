@@ -108,6 +108,12 @@ export const flags = {
     ),
     Flag.withDefault(false),
   ),
+  protectInstances: Flag.Boolean("protect-instances").pipe(
+    Flag.withDescription(
+      "Keep the definition of instances from being deleted while there are some, and instances that are annotated as protected",
+    ),
+    Flag.withDefault(true),
+  ),
   isolateInstanceNetwork: Flag.Boolean("isolate-instance-network").pipe(
     Flag.withDescription(
       "Keep pods of instances from those of other instances, the operator, the cluster's API server and clouds' metadata services",

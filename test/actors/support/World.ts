@@ -29,6 +29,7 @@ export const hostImage = "ghcr.io/di-framework/wash@sha256:0"
 export const settings: InstanceSettings = {
   storageRootBase: "/base",
   allowPrivilegedInstances: false,
+  protectInstances: true,
   isolateInstanceNetwork: true,
   podRanges: [],
   instanceQuota: new Map(),

@@ -69,6 +69,7 @@ const tenantHostImage =
 const defaults: InstanceSettings = {
   storageRootBase: "/var/lib/platform-instances",
   allowPrivilegedInstances: false,
+  protectInstances: true,
   isolateInstanceNetwork: true,
   podRanges: [],
   instanceQuota: new Map(),

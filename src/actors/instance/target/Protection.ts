@@ -82,7 +82,7 @@ export class Protection extends Context.Service<
     Protection,
     Effect.gen(function* () {
       const kubernetes = yield* Kubernetes
-      const { allowPrivilegedInstances, controlPlanePriority } = yield* Settings
+      const { allowPrivilegedInstances, controlPlanePriority, protectInstances } = yield* Settings
       /** Counts what was seen to change: what was applied before the last change is not known to be there any more. */
       const changes = yield* Ref.make(0)
       const known = yield* Ref.make(
@@ -92,7 +92,9 @@ export class Protection extends Context.Service<
         function* (above: boolean) {
           const user = yield* kubernetes.whoAmI
           yield* applyPolicy(policyManifests(user))
-          yield* unlessForbidden(applyPolicy(instancePolicyManifests()))
+          yield* unlessForbidden(
+            protectInstances ? applyPolicy(instancePolicyManifests()) : removePolicy(INSTANCE_POLICY_NAME),
+          )
           yield* unlessForbidden(
             allowPrivilegedInstances
               ? removePolicy(POD_POLICY_NAME)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
-import { Settings } from "../../../../src/actors/instance/Settings.ts"
+import { type InstanceSettings, Settings } from "../../../../src/actors/instance/Settings.ts"
 import {
   INSTANCE_POLICY_NAME,
   instancePolicyManifests,
@@ -43,6 +43,7 @@ const over = (
   allowPrivilegedInstances = false,
   isRefused: (name: string) => boolean = () => true,
   classes: ReadonlyArray<KubeObject> = [],
+  choices: Partial<InstanceSettings> = {},
 ) => {
   const applied: Array<KubeManifest> = []
   const patched: Array<Patch> = []
@@ -76,7 +77,7 @@ const over = (
         return seen(kind, name)
       }),
   })
-  const flags = Layer.succeed(Settings, { ...settings, allowPrivilegedInstances })
+  const flags = Layer.succeed(Settings, { ...settings, allowPrivilegedInstances, ...choices })
   return {
     applied,
     patched,
@@ -121,6 +122,26 @@ describe("the protection", () => {
       )
     }).pipe(Effect.provide(layer))
   })
+
+  it.effect(
+    "has no policy for instances where they are not to be protected, and takes away an earlier one",
+    () => {
+      const { applied, deleted, layer } = over(Option.none(), {}, false, () => true, [], {
+        protectInstances: false,
+      })
+      return Effect.gen(function* () {
+        assert.isTrue((yield* (yield* Protection).ensure).installed)
+        assert.notInclude(
+          applied.map(({ metadata }) => metadata.name),
+          INSTANCE_POLICY_NAME,
+        )
+        assert.deepStrictEqual(deleted, [
+          `ValidatingAdmissionPolicyBinding ${INSTANCE_POLICY_NAME} u`,
+          `ValidatingAdmissionPolicy ${INSTANCE_POLICY_NAME} u`,
+        ])
+      }).pipe(Effect.provide(layer))
+    },
+  )
 
   it.effect("has no policy for pods where instances may be privileged, and takes away an earlier one", () => {
     const { applied, deleted, layer } = over(Option.none(), {}, true)
