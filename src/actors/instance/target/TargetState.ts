@@ -369,6 +369,7 @@ export const passingOver = (
   protectionApplied: seen.protectionApplied || !may("ApplyProtection"),
   networkPoliciesApplied: seen.networkPoliciesApplied || !may("ApplyNetworkPolicies"),
   workloadsIsolated: seen.workloadsIsolated || !may("IsolateWorkloads"),
+  quotaApplied: seen.quotaApplied || !may("ApplyQuota"),
   lostObjects: may("ReapplyRelease") ? seen.lostObjects : seen.lostObjects.filter(({ vital }) => vital),
   kubeconfigPublished: seen.kubeconfigPublished || (seen.everServed && !may("PublishKubeconfig")),
 })
