@@ -301,6 +301,7 @@ describe("an operator that is killed at random moments of a deletion", () => {
 if (full) {
   describe("the removal of the definition", () => {
     it("deletes the instances to their end, and the operator works on when it is back", async () => {
+      await createNamespace(namespace)
       await apply(manifest(one))
       const host = await until("its host namespace", () => findHostNamespace(one))
       const definition = "platforminstances.platform.di-framework.dev"

@@ -19,7 +19,7 @@ import {
 import { apply, createNamespace, exists, getJson, kubectl, refusalOf, uidOf } from "./support/Kubectl.ts"
 import { leavesNothing } from "./support/Leaks.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
-import { synced, untilRunning } from "./support/PlainPod.ts"
+import { inPod, synced, untilRunning } from "./support/PlainPod.ts"
 import { until, untilTrue } from "./support/Until.ts"
 
 holdOperator("shared")
@@ -170,6 +170,9 @@ const Warnings = Schema.Struct({
   items: Schema.Array(Schema.Struct({ reason: Schema.String, message: Schema.String })),
 })
 
+const decodeToken = Schema.decodeSync(
+  Schema.fromJsonString(Schema.Struct({ "kubernetes.io": Schema.Struct({ namespace: Schema.String }) })),
+)
 const Priority = Schema.Struct({ spec: Schema.Struct({ priority: Schema.optionalKey(Schema.Finite) }) })
 
 describe("pods that an instance's administrator makes", () => {
@@ -235,6 +238,23 @@ describe("pods that an instance's administrator makes", () => {
       const { spec } = await getJson(Priority, ["pod", place.name, "--namespace", host])
       assert.strictEqual(spec.priority, 0)
       await kubectl([...context, "delete", "pod", "important", ...inEscape])
+    })
+  })
+
+  it("have a token of their own API server, and none of the host's", async () => {
+    const host = (await findHostNamespace(key)) ?? ""
+    await inside(key, async (context) => {
+      const asked = { name: "token", spec: { automountServiceAccountToken: true } }
+      await kubectl([...context, "apply", "-f", "-"], { input: JSON.stringify(made(asked)) })
+      const place = synced(host, "escape", "token")
+      await untilTrue("it is on the host", () => exists("pod", place.name, "--namespace", host))
+      await untilRunning(place)
+      const token = await inPod(place, "cat", "/var/run/secrets/kubernetes.io/serviceaccount/token")
+      const { "kubernetes.io": subject } = decodeToken(
+        Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"),
+      )
+      assert.strictEqual(subject.namespace, "escape")
+      await kubectl([...context, "delete", "pod", "token", ...inEscape])
     })
   })
 

@@ -126,9 +126,10 @@ const status = {
   ],
 }
 
-/** The path of a field, or the object itself by what was expected of it. */
+/** The path of a field, or the object itself by what was expected of it: also of its name, by the rule of the whole object. */
 const namesField = (message: string): string => {
-  if (!/^(\S+: |Expected)/.test(message)) throw new Error(`a refusal that names no field: ${message}`)
+  if (!/^(\S+: |Expected|name must )/.test(message))
+    throw new Error(`a refusal that names no field: ${message}`)
   return message
 }
 const refusedFields = (error: Schema.SchemaError): string => namesField(formatSchemaError(error))
