@@ -398,7 +398,7 @@ it.effect("retry sets the annotation to a new value, in the instance's namespace
   }),
 )
 
-describe("logs", () => {
+describe("the span of logs", () => {
   it.effect.each(["banana", "10", "-1m", ""])("takes no since that is no duration: %s", (since) =>
     Effect.gen(function* () {
       const said = yield* runPi(["logs", "one", `--since=${since}`], { [PI]: instance })
