@@ -60,6 +60,27 @@ describe("an instance that wants what another one has", () => {
     )
   }
 
+  it.effect("(a NodePort that no Service can have) is told the range, and nothing is begun", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld()
+      yield* world.startOperator()
+      world.apply(port(80))
+      yield* pass(180)
+      assert.strictEqual(phase(world), "Failed")
+      const { message, reason } = condition(world, "Installed") ?? assert.fail("Installed")
+      assert.strictEqual(reason, "InstallFailed")
+      assert.include(
+        message,
+        "check gateway port (version 6.0.22): spec.platform.gateway.httpNodePort 80 is refused",
+      )
+      assert.include(message, "The range of valid ports is 30000-32767")
+      assert.isEmpty(world.pulumi.runs)
+      yield* world.edit({ spec: port(30_080) })
+      yield* pass(120)
+      assert.strictEqual(phase(world), "Ready")
+    }),
+  )
+
   it.effect("(a NodePort that a Service of somebody else has) is told which", () =>
     Effect.gen(function* () {
       const world = yield* ready()

@@ -180,6 +180,18 @@ export const makeCluster = Effect.gen(function* () {
 
   const apply = (kind: ResourceKind, manifest: KubeManifest, dryRun = false): KubeObject => {
     const before = find(kind, manifest.metadata)
+    const ports = JSON.stringify(manifest).matchAll(/"nodePort":(\d+)/g)
+    if ([...ports].some(([, port]) => Number(port) < 30_000))
+      throw failure(
+        422,
+        "Invalid",
+        `APPLY ${pathOf(kind, manifest.metadata)}: provided port is not in the valid range. The range of valid ports is 30000-32767`,
+      )
+    if (before === undefined && dryRun)
+      return {
+        ...manifest,
+        metadata: { ...manifest.metadata, uid: "dry", resourceVersion: "0", creationTimestamp: "" },
+      }
     if (before === undefined) return create(kind, manifest)
     if (manifest.metadata.uid !== undefined && manifest.metadata.uid !== before.metadata.uid)
       throw failure(409, "Conflict", `APPLY ${pathOf(kind, manifest.metadata)}`)

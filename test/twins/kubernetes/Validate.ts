@@ -217,10 +217,23 @@ const dataKeys = (object: Json): ReadonlyArray<Cause> =>
         ],
   )
 
+/** The default of --service-node-port-range. */
+const NODE_PORTS = { first: 30_000, last: 32_767 }
+
+const nodePorts = (object: Json): ReadonlyArray<Cause> =>
+  listOf(at(object, "spec", "ports")).flatMap((port, index) => {
+    const asked = at(port, "nodePort")
+    const { first, last } = NODE_PORTS
+    if (typeof asked !== "number" || asked === 0 || (asked >= first && asked <= last)) return []
+    const why = `provided port is not in the valid range. The range of valid ports is ${first}-${last}`
+    return [invalid(`spec.ports[${index}].nodePort`, asked, why)]
+  })
+
 const SHAPES: Readonly<Record<string, (object: Json) => ReadonlyArray<Cause>>> = {
   ConfigMap: dataKeys,
   Secret: dataKeys,
   Pod: containers("spec.containers", "spec", "containers"),
+  Service: nodePorts,
   StatefulSet: template,
   Deployment: template,
   ReplicaSet: template,

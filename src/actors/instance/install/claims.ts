@@ -1,5 +1,5 @@
 // What two instances cannot both have on one node: a gateway's NodePort, and custom storage roots that are equal or
-// nested. Looked at before an install asks for its permit. Who has it installed keeps it; of two that both wait for
+// nested; and the NodePorts that nobody can have. Looked at before an install asks for its permit. Who has it installed keeps it; of two that both wait for
 // their first install the older one gets it.
 import { Effect, Option, Schema } from "effect"
 import { formatKey, type InstanceKey } from "../../../schema/InstanceKey.ts"
@@ -153,6 +153,34 @@ export const rootConflictOf = Effect.fnUntraced(function* (
   return findConflict(self, yield* otherClaimants(self))
 })
 
+const notInRange = /provided port is not in the valid range[^"]*/
+
+/**
+ * A port that the host's API server gives to no Service, by a dry run: which it gives is a flag of that server, and can be
+ * read nowhere. The vCluster would meet the refusal, in the middle of an install.
+ */
+const refusedPort = Effect.fnUntraced(function* (self: Claimant, port: number) {
+  const kubernetes = yield* Kubernetes
+  const asked = kubernetes.apply(
+    Service,
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { namespace: hostNamespace(self.key), name: "platform-operator-port" },
+      spec: { type: "NodePort", ports: [{ port, nodePort: port }] },
+    },
+    { dryRun: true },
+  )
+  const words = yield* Effect.match(asked, { onFailure: ({ message }) => message, onSuccess: () => "" })
+  const why = notInRange.exec(words)?.[0].trim()
+  if (why === undefined) return undefined
+  const conflict: Conflict = {
+    step: "check gateway port",
+    message: `spec.platform.gateway.httpNodePort ${port} is refused by the host's API server: ${why}; give it one of that range, or 0 for none`,
+  }
+  return conflict
+})
+
 /** What stands in the way of this install, if anything does. */
 export const conflictOf = Effect.fn("Install.checkClaims")(function* (
   instance: PlatformInstance,
@@ -166,6 +194,6 @@ export const conflictOf = Effect.fn("Install.checkClaims")(function* (
   if (conflict !== undefined || !wantsPort) return conflict
   const service = yield* takenInCluster(self, port)
   return service === undefined
-    ? undefined
+    ? yield* refusedPort(self, port)
     : portConflict(port, `Service ${service.metadata.namespace}/${service.metadata.name}`)
 })
