@@ -122,6 +122,12 @@ const stateWords: Record<GateState, readonly [text: string, colour: Colour]> = {
 }
 const phaseColours: Readonly<Record<string, Colour>> = { Ready: "green", Failed: "red" }
 
+/** Ready repeats what has failed: that is told once. */
+const messageIn = (conditions: ReadonlyArray<Condition>, { type, message = "" }: Condition): string => {
+  const other = conditions.find((each) => each.type !== type && each.message === message)
+  return type === "Ready" && message !== "" && other !== undefined ? `as ${other.type}` : message
+}
+
 export const statusText = (instance: Instance, now: number, paint: Paint): string => {
   const { metadata, spec, status = {} } = instance
   const phase = status.phase ?? "Pending"
@@ -168,7 +174,7 @@ export const statusText = (instance: Instance, now: number, paint: Paint): strin
       : []),
     table(
       ["CONDITION", "STATUS", "REASON", "SINCE", "MESSAGE"],
-      (status.conditions ?? []).map((condition) => [
+      (status.conditions ?? []).map((condition, _, all) => [
         condition.type,
         {
           text: condition.status,
@@ -176,7 +182,7 @@ export const statusText = (instance: Instance, now: number, paint: Paint): strin
         },
         condition.reason ?? "",
         ageOf(condition.lastTransitionTime, now) ?? "",
-        condition.message ?? "",
+        messageIn(all, condition),
       ]),
       paint,
     ),

@@ -219,6 +219,22 @@ describe("status", () => {
     }),
   )
 
+  it.effect("has the words of a failure in one condition, and refers to it in Ready", () =>
+    Effect.gen(function* () {
+      const failing = withConditions(
+        ["Installed", "Ready"].map((type) => ({
+          type,
+          status: "False",
+          reason: "InstallFailed",
+          message: "npm is away",
+        })),
+      )
+      const { out } = yield* runPi(["status", "one"], { [PI]: failing })
+      assert.match(out, /^Installed +False +InstallFailed .*npm is away$/m)
+      assert.match(out, /^Ready +False +InstallFailed .*as Installed$/m)
+    }),
+  )
+
   it.effect("of a newer generation that is not settled waits for it", () =>
     Effect.gen(function* () {
       const edited = { ...instance, metadata: { ...instance.metadata, generation: 3 } }

@@ -422,6 +422,24 @@ describe("the story", () => {
     assert.deepStrictEqual(ready, ["team-a/one"])
   })
 
+  it("tells the words of a failure once, however often it is tried again", () => {
+    const said: Array<string> = []
+    const story = makeStory({ say: (line) => said.push(line), elapsed: () => 0, onReady: () => undefined })
+    const failing = ["Installed", "ConfigApplied", "Ready"].map((type) =>
+      condition(type, "False", "InstallFailed", "npm is away"),
+    )
+    for (const phase of ["Failed", "Installing", "Failed"])
+      story({
+        type: "MODIFIED",
+        kind: Kinds.PlatformInstance,
+        object: object({ phase, conditions: failing }),
+      })
+    const [first = "", ...others] = said
+    assert.strictEqual(first.split("npm is away").length, 2, first)
+    assert.lengthOf(others, 2)
+    for (const line of others) assert.notInclude(line, "npm is away")
+  })
+
   it("ends with what to try", () => {
     const options = {
       kubeconfig: "/k",

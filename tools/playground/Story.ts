@@ -8,8 +8,11 @@ import type { Change } from "../../test/twins/kubernetes/ApiServer.ts"
 
 const PLATFORM_INSTANCE = "PlatformInstance"
 
-/** Phase, version (what is there and what is asked for), the last repair, what is not true yet and why. */
-export const describeInstance = (object: KubeObject): string => {
+/**
+ * Phase, version (what is there and what is asked for), the last repair, what is not true yet and why. What fails is told in
+ * full once: `told` has the words that have been told of the instance, and gets those that now are.
+ */
+export const describeInstance = (object: KubeObject, told = new Set<string>()): string => {
   const decoded = Effect.runSync(Effect.option(decodePlatformInstance(object)))
   if (Option.isNone(decoded)) return "its spec cannot be read"
   const { spec, status = {} } = decoded.value
@@ -17,7 +20,11 @@ export const describeInstance = (object: KubeObject): string => {
     // What is said of Ready is what is said of another, again.
     .filter((condition) => condition.status === "False" && condition.type !== "Ready")
     // A program's words may be several lines.
-    .map(({ message, reason, type }) => `${type} ${reason}${message === "" ? "" : `: ${plain(message)}`}`)
+    .map(({ message, reason, type }) => {
+      const isNews = message !== "" && !told.has(message)
+      told.add(message)
+      return `${type} ${reason}${isNews ? `: ${plain(message)}` : ""}`
+    })
   const version =
     status.installedVersion === undefined || status.installedVersion === spec.version
       ? spec.version
@@ -46,6 +53,8 @@ export interface StoryOptions {
 /** Given each change of the cluster, tells those of instances; the same thing is not told twice in a row. */
 export const makeStory = ({ elapsed, onReady, say }: StoryOptions): ((change: Change) => void) => {
   const told = new Map<string, string>()
+  /** Of each instance, what it has said of its failures. */
+  const words = new Map<string, Set<string>>()
   const ready = new Set<string>()
   return ({ kind, object, type }) => {
     if (kind.kind !== PLATFORM_INSTANCE) return
@@ -53,11 +62,19 @@ export const makeStory = ({ elapsed, onReady, say }: StoryOptions): ((change: Ch
     const key = `${namespace}/${name}`
     const gone = type === "DELETED"
     const text = gone ? "gone" : describeInstance(object)
-    if (told.get(key) !== text) say(`${humanDuration(elapsed()).padStart(6)}  ${key}  ${text}`)
+    if (told.get(key) !== text) {
+      const known = words.get(key) ?? new Set()
+      words.set(key, known)
+      const line = gone ? text : describeInstance(object, known)
+      say(`${humanDuration(elapsed()).padStart(6)}  ${key}  ${line}`)
+    }
     told.set(key, text)
     const wasReady = ready.delete(key)
-    if (gone) told.delete(key)
-    else if (isReady(object)) {
+    if (gone) {
+      told.delete(key)
+      words.delete(key)
+    } else if (isReady(object)) {
+      words.delete(key)
       ready.add(key)
       if (!wasReady) onReady(key)
     }

@@ -10,8 +10,10 @@ type Installed = NonNullable<InstanceRecord["installed"]>
 export const isTargetFailure = (condition: TargetCondition): boolean =>
   targetFailureReasons.some((reason) => reason === condition.reason)
 
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
+
 const appliedMessage = (installed: Installed): string =>
-  `generation ${installed.generation}: ${installed.tenants} tenants, ${installed.users} users, ${
+  `generation ${installed.generation}: ${counted(installed.tenants, "tenant")}, ${counted(installed.users, "user")}, ${
     installed.issuer === undefined || installed.issuer === ""
       ? "no tenant auth issuer"
       : `issuer ${installed.issuer}`

@@ -107,7 +107,9 @@ const makeEvents = Effect.fnUntraced(function* (options: { readonly reportingIns
 
   return Events.of({
     emit: Effect.fn("Events.emit")(function* (regarding, given) {
-      const event = { ...given, note: truncateAtWord(given.note, MAX_NOTE, utf8Bytes) }
+      // Whoever lists Events has a line for each.
+      const note = given.note.trim().replaceAll(/\s*[\r\n]\s*/g, " ")
+      const event = { ...given, note: truncateAtWord(note, MAX_NOTE, utf8Bytes) }
       yield* writing
         .withPermits(1)(write(regarding, event))
         .pipe(

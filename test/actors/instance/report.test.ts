@@ -315,6 +315,15 @@ describe("the status of an instance", () => {
     })
   })
 
+  it("counts one as one", () => {
+    const { installed = repairedPart } = record
+    const one = {
+      ...done,
+      record: Option.some({ ...record, installed: { ...installed, tenants: 1, users: 1 } }),
+    }
+    assert.match(message(nextStatus({}, one, later), "ConfigApplied") ?? "", /: 1 tenant, 1 user, /)
+  })
+
   it("without tenant auth says so", () => {
     const { issuer: _, ...installed } = { ...record.installed, issuer: undefined }
     const quiet: InstanceRecord = JSON.parse(JSON.stringify({ ...record, installed }))

@@ -45,6 +45,17 @@ const emitting = Effect.gen(function* () {
 })
 
 describe("an event", () => {
+  it.effect("has a note of one line, whatever a program says", () =>
+    Effect.gen(function* () {
+      const { all, emit } = yield* emitting
+      yield* emit(regarding, { ...failed, note: "up: npm says\n  it is away\r\n\tby far\n" })
+      assert.deepStrictEqual(
+        all().map(({ note }) => note),
+        ["up: npm says it is away by far"],
+      )
+    }),
+  )
+
   it.effect("tells who did what to which object", () =>
     Effect.gen(function* () {
       const { emit, stored } = yield* emitting
