@@ -93,6 +93,25 @@ describe("a paused instance", () => {
     }),
   )
 
+  it.effect("keeps no other vCluster from starting", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ maxConcurrentTargets: 1 })
+      yield* world.startOperator()
+      world.apply()
+      while (!world.helm.commands.includes("install")) yield* pass(1)
+      yield* annotate(world, "true")
+      yield* pass(20)
+      const other = { ...key, name: "two" }
+      world.cluster.apply(Kinds.PlatformInstance, { ...manifestOf(), metadata: other })
+      yield* pass(180)
+      const started = world.pulumi.runs.map(({ request }) => request.key.name)
+      assert.deepStrictEqual(started, ["two"])
+      yield* annotate(world, null)
+      yield* pass(120)
+      assert.strictEqual(phase(world), "Ready")
+    }),
+  )
+
   it.effect("from its first moment on is not begun, and not by the next operator either", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld()

@@ -29,8 +29,11 @@ export const takeTurn = Effect.fnUntraced(function* (
   // While Helm is at work its release says nothing yet.
   if (slot.state()._tag === "Running") return Option.none()
   const comesUp = verdict._tag === "Wait" && !served && verdict.condition.reason !== "Creating"
+  // Nobody waits for one that may not go on.
+  const held = decision._tag === "Hold"
   const failed = verdict._tag === "Act" && decision._tag !== "TargetStep" && isInstall(verdict.step)
   if (comesUp) yield* permits.starts(key)
-  if (served || verdict._tag === "Ready" || verdict._tag === "Stuck" || failed) yield* permits.ended(key)
+  if (served || verdict._tag === "Ready" || verdict._tag === "Stuck" || failed || held)
+    yield* permits.ended(key)
   return Option.none()
 })
