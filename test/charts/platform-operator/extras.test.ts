@@ -1,5 +1,7 @@
 // What goes beyond the reference's table of values.
+import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
+import { quotaResources } from "../../../src/schema/Quota.ts"
 import { find, pick, type Rendered, render, renderFailure } from "../helm.ts"
 
 const chart = "charts/platform-operator"
@@ -44,6 +46,30 @@ describe("more environment", () => {
     for (const extraEnv of [[{ name: "POD_UID", value: "mine" }], [{ value: "x" }]]) {
       expect(renderFailure(chart, { values: { ...needed, extraEnv } })).toContain("extraEnv")
     }
+  })
+})
+
+describe("what an instance may take", () => {
+  const args = (values: object) => pick(podOf(deployment(values)), "containers", 0, "args")
+
+  it("is one argument, and none where nothing is said", () => {
+    const instanceQuota = { pods: 50, "requests.cpu": "1500m", "requests.memory": "8Gi" }
+    expect(args({ instanceQuota })).toContain(
+      "--instance-quota=pods=50,requests.cpu=1500m,requests.memory=8Gi",
+    )
+    expect(JSON.stringify(args({}))).not.toContain("instance-quota")
+  })
+
+  it("is refused where it is no amount, or of nothing that can be counted", () => {
+    for (const instanceQuota of [{ "limits.cpu": 4 }, { pods: "many" }, { "requests.memory": "8GB" }])
+      expect(renderFailure(chart, { values: { ...needed, instanceQuota } })).toContain("instanceQuota")
+  })
+
+  it("names what the operator knows", () => {
+    const schema = JSON.parse(readFileSync(`${chart}/values.schema.json`, "utf8"))
+    expect(Object.keys(schema.properties.instanceQuota.patternProperties)).toEqual([
+      `^(${quotaResources.join("|")})$`,
+    ])
   })
 })
 

@@ -1,5 +1,5 @@
 // What is left when the last test of a file has ended: nothing of any instance in its namespaces, anywhere in the cluster
-// or on the node. The admission policies and their bindings stay until somebody removes them.
+// or on the node. The admission policies, their bindings and the PriorityClass stay until somebody removes them.
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll } from "@effect/vitest"
