@@ -141,6 +141,7 @@ it.live(
       const registry = yield* makeRegistry([approving, provider])
       const packages = `${root}/state/packages`
       yield* fs.makeDirectory(`${packages}/.new-zeroth-x/node_modules`, { recursive: true })
+      yield* fs.writeFileString(`${packages}/6.0.22-0.lock.json.zeroth.tmp`, "{")
       const { directory } = yield* withPulumi(
         optionsIn(root, { registry: registry.url }),
         root,
