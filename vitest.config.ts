@@ -14,6 +14,8 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", "test/**/*.real.test.ts", "**/node_modules/**"],
           globalSetup: ["test/support/figures.ts"],
+          // A simulated world makes much that is soon gone: a greater nursery saves a seventh of the time.
+          execArgv: ["--max-semi-space-size=64"],
           // Against what never ends; a busy machine makes nothing fail.
           testTimeout: 120_000,
         },

@@ -107,10 +107,12 @@ export const readRelease = (record: KubeObject): Release => {
   return { ...stored, config: stored.config ?? {}, labels: record.metadata.labels ?? {} }
 }
 
+/** As tight as Helm packs it: what a record takes counts, and the same ones are written again and again. */
+const packed = remember((text) => base64(gzipSync(text, { level: 9 }).toString("base64")), 64)
+
 const payload = ({ labels: _, ...release }: Release): string => {
   const { config, ...rest } = release
-  const text = JSON.stringify(Object.keys(config).length === 0 ? rest : release)
-  return base64(gzipSync(text, { level: 9 }).toString("base64"))
+  return packed(JSON.stringify(Object.keys(config).length === 0 ? rest : release))
 }
 
 export const recordName = (name: string, version: number): string => `sh.helm.release.v1.${name}.v${version}`

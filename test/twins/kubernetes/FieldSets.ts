@@ -34,7 +34,7 @@ const read = (part: Part): Node => {
 const write = (member: boolean, children: ReadonlyMap<string, FieldSet>): Part => {
   if (children.size === 0) return member ? {} : undefined
   const written: Record<string, FieldSet> = member ? { ".": {} } : {}
-  for (const key of [...children.keys()].sort()) {
+  for (const key of children.size === 1 ? children.keys() : [...children.keys()].sort()) {
     const child = children.get(key)
     if (child !== undefined) written[key] = child
   }

@@ -19,12 +19,22 @@ const classes: Readonly<Record<string, unknown>> = client
 const isAttribute = (value: unknown): value is Attribute =>
   isJson(value) && typeof value.baseName === "string" && typeof value.type === "string"
 
+/** The classes do not change: what one declares is read once. */
+const remembered = <A>(read: (type: string) => A): ((type: string) => A) => {
+  const known = new Map<string, { readonly found: A }>()
+  return (type) => {
+    const entry = known.get(type) ?? { found: read(type) }
+    known.set(type, entry)
+    return entry.found
+  }
+}
+
 /** What the class of a type declares; undefined for what is no class. */
-const attributesOf = (type: string): ReadonlyArray<Attribute> | undefined => {
+const attributesOf = remembered((type): ReadonlyArray<Attribute> | undefined => {
   const found = classes[type]
   if (typeof found !== "function" || !("attributeTypeMap" in found)) return undefined
   return isList(found.attributeTypeMap) ? found.attributeTypeMap.filter(isAttribute) : undefined
-}
+})
 
 /** Groups whose kinds share a name with another group's. */
 const PREFIXES: Readonly<Record<string, string>> = {
@@ -165,25 +175,46 @@ export const schemaOf = (type: string): Json => {
 
 const under = (path: string, field: string) => (path === "" ? field : `${path}.${field}`)
 
-const unknownInside = (type: string, value: unknown, path: string): ReadonlyArray<string> => {
-  const item = LIST.exec(type)?.[1]
-  if (item !== undefined)
-    return isList(value) ? value.flatMap((it, index) => unknownInside(item, it, `${path}[${index}]`)) : []
-  if (!isJson(value)) return []
-  const each = MAP.exec(type)?.[1]
-  if (each !== undefined)
-    return Object.entries(value).flatMap(([key, it]) => unknownInside(each, it, under(path, key)))
+/** What a type is: a list or a map of others, or the types of its fields; undefined for what has no parts that are known. */
+type Form =
+  | { readonly list: string }
+  | { readonly map: string }
+  | { readonly fields: ReadonlyMap<string, string> }
+
+const formOf = remembered((type): Form | undefined => {
+  const list = LIST.exec(type)?.[1]
+  if (list !== undefined) return { list }
+  const map = MAP.exec(type)?.[1]
+  if (map !== undefined) return { map }
   const attributes = attributesOf(type)
-  if (attributes === undefined) return []
-  return Object.entries(value).flatMap(([field, it]) => {
-    const found = attributes.find(({ baseName }) => baseName === field)
-    return found === undefined ? [under(path, field)] : unknownInside(found.type, it, under(path, field))
-  })
+  return attributes === undefined
+    ? undefined
+    : { fields: new Map(attributes.map((each) => [each.baseName, each.type])) }
+})
+
+const unknownInside = (type: string, value: unknown, path: string, found: Array<string>): void => {
+  if (typeof value !== "object" || value === null) return
+  const form = formOf(type)
+  if (form === undefined) return
+  if ("list" in form) {
+    if (isList(value))
+      value.forEach((item, index) => void unknownInside(form.list, item, `${path}[${index}]`, found))
+    return
+  }
+  if (!isJson(value)) return
+  for (const [field, item] of Object.entries(value)) {
+    const of = "map" in form ? form.map : form.fields.get(field)
+    if (of === undefined) found.push(under(path, field))
+    else unknownInside(of, item, under(path, field), found)
+  }
 }
 
 /** The fields of a value that its type does not have, as paths: `spec.containers[0].imag`. */
-export const unknownToModel = (type: string, value: unknown): ReadonlyArray<string> =>
-  unknownInside(type, value, "")
+export const unknownToModel = (type: string, value: unknown): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  unknownInside(type, value, "", found)
+  return found
+}
 
 /** The type of every object's metadata. */
 export const METADATA = "V1ObjectMeta"

@@ -78,12 +78,12 @@ const stateBase = ({ root, project, stack }: Backend) => `${root}/.pulumi/stacks
 /** What was packed a moment ago is read a moment later, and the file system gives the same bytes for it. */
 const known = new WeakMap<Uint8Array, string>()
 
-/** Packed as little as may be: no human reads it. The state goes into the history as it is. */
+/** In the format, and not packed: nobody looks at its size. The state goes into the history as it is. */
 const packed = remember((text: string): Uint8Array => {
-  const content = gzipSync(text, { level: 1 })
+  const content = gzipSync(text, { level: 0 })
   known.set(content, text)
   return content
-}, 4)
+}, 32)
 
 const unpacked = (content: Uint8Array): string => {
   const text = known.get(content) ?? gunzipSync(content).toString("utf8")

@@ -136,33 +136,37 @@ export const parseCheckpoint = remember((text: string): StoredDeployment => {
   }
 })
 
+const texts = new WeakMap<Keeper, WeakMap<ResourceState, string>>()
+
+/** Most resources are as they were when the state was written last. */
+const resourceText = (resource: ResourceState, keeper: Keeper): string => {
+  const of = texts.get(keeper) ?? new WeakMap<ResourceState, string>()
+  texts.set(keeper, of)
+  const text = of.get(resource) ?? JSON.stringify(withSecrets(resource, keeper, encrypted))
+  of.set(resource, text)
+  return text
+}
+
+/** A field with a list of texts that are JSON already; nothing where there are none. */
+const listField = (name: string, items: ReadonlyArray<string>): string =>
+  items.length === 0 ? "" : `"${name}":[${items.join(",")}],`
+
 export const checkpointText = (
   stack: string,
-  deployment: Deployment,
+  { resources, pending }: Deployment,
   keeper: Keeper,
   time: string,
 ): string => {
-  const { resources, pending } = deployment
-  return JSON.stringify({
-    version: 3,
-    checkpoint: {
-      stack,
-      latest: {
-        manifest: { time, magic: "", version: "v3.274.1" },
-        secrets_providers: { type: "passphrase", state: { salt: keeper.salt } },
-        ...(resources.length === 0
-          ? {}
-          : { resources: resources.map((one) => withSecrets(one, keeper, encrypted)) }),
-        ...(pending.length === 0
-          ? {}
-          : {
-              pending_operations: pending.map(({ resource, type }) => ({
-                resource: withSecrets(resource, keeper, encrypted),
-                type,
-              })),
-            }),
-        metadata: {},
-      },
-    },
-  })
+  const manifest = JSON.stringify({ time, magic: "", version: "v3.274.1" })
+  const provider = JSON.stringify({ type: "passphrase", state: { salt: keeper.salt } })
+  const made = listField(
+    "resources",
+    resources.map((one) => resourceText(one, keeper)),
+  )
+  const begun = listField(
+    "pending_operations",
+    pending.map(({ resource, type }) => `{"resource":${resourceText(resource, keeper)},"type":"${type}"}`),
+  )
+  const latest = `{"manifest":${manifest},"secrets_providers":${provider},${made}${begun}"metadata":{}}`
+  return `{"version":3,"checkpoint":{"stack":${JSON.stringify(stack)},"latest":${latest}}}`
 }
