@@ -23,8 +23,16 @@ const objects = (world: World) => [...world.end().objects.keys()]
 export const restful = { repairInterval: Duration.hours(72), targetPoll: Duration.minutes(1) }
 
 export const makeChecked = Effect.fnUntraced(function* (options: WorldOptions = {}) {
-  const world = yield* makeWorld({ traced: false, ...options, settings: { ...restful, ...options.settings } })
+  const kept: { invariants?: Invariants } = {}
+  const world = yield* makeWorld({
+    traced: false,
+    tenantAuth: true,
+    log: (line) => kept.invariants?.onLog(line),
+    ...options,
+    settings: { ...restful, ...options.settings },
+  })
   const invariants = keepInvariants(world)
+  kept.invariants = invariants
   // Each namespace is given its service account and its CA first.
   yield* Effect.sleep("1 minute")
   const before = new Set(objects(world))

@@ -13,11 +13,11 @@ import { type CrashPoint, deaths, formatPoint, parsePoint } from "../twins/crash
 import { replayCommand, seeds } from "../twins/simulation/seeds.ts"
 import type { Death } from "../twins/world/Operators.ts"
 
-/** Every call, with every way to die; else a part of them, spread over all. */
+/** Every moment with every way to die, every fault, every view; else a part of them, spread over all. */
 export const full = process.env.FULL === "1"
 
-/** All the points at which the operator can die once, with all the ways to die. */
-export const pointCount = ({ moments }: Played): number => dying(moments, deaths).length
+/** Against what never ends. */
+export const crashTimeout = 24 * 3_600_000
 
 /** At this moment; of a power cut there are two, for the disk may have written nothing by itself, or a part. */
 const at = ({ call, moment }: Reached, death: Death): ReadonlyArray<CrashPoint> =>
@@ -34,6 +34,14 @@ export const dying = (
   ways: ReadonlyArray<Death>,
 ): ReadonlyArray<CrashPoint> => ways.flatMap((death) => moments.flatMap((moment) => at(moment, death)))
 
+/** Each of the moments, with the next way to die; which it begins with, the seed says. */
+export const once = (moments: ReadonlyArray<Reached>, seed: number): ReadonlyArray<CrashPoint> =>
+  moments.map(({ call, moment }, index) => {
+    const death = deaths[(index + seed) % deaths.length] ?? "container"
+    if (death !== "power") return { call, moment, death }
+    return { call, moment, death, lost: Math.floor(index / deaths.length) % 2 === 0 ? "all" : "some" }
+  })
+
 /** So many of them, spread over all. */
 export const spread = <A>(all: ReadonlyArray<A>, count: number): ReadonlyArray<A> =>
   Array.from({ length: Math.min(count, all.length) }, (_, index) =>
@@ -47,7 +55,10 @@ export const sampled = (moments: ReadonlyArray<Reached>, count: number): Readonl
     count,
   ).flatMap((moment, index) => at(moment, deaths[index % deaths.length] ?? "container"))
 
-/** Of each of these deaths the recovery is played, and the operator dies in it once more, at so many of its calls. */
+/**
+ * Of each of these deaths the recovery is played, and the operator dies in it once more: so often, before its calls and after
+ * those that write.
+ */
 export const pairs = (
   workload: Workload,
   seed: number,
@@ -56,13 +67,15 @@ export const pairs = (
 ): ReadonlyArray<CrashPoint> =>
   firsts.flatMap((first, index) => {
     const { recovery } = play(workload, seed, first)
-    const calls = spread(
-      Array.from({ length: recovery }, (_, call) => call + 1),
-      each,
+    const seconds = recovery.flatMap(({ number, writes }) =>
+      (writes ? (["before", "after"] as const) : (["before"] as const)).map((moment) => ({
+        call: number,
+        moment,
+      })),
     )
-    return calls.map((call, number) => ({
+    return spread(seconds, each).map((second, number) => ({
       ...first,
-      again: { call, death: deaths[(index + number) % deaths.length] ?? "container" },
+      again: { ...second, death: deaths[(index + number) % deaths.length] ?? "container" },
     }))
   })
 
@@ -177,12 +190,8 @@ const ofHelm = ({ calls }: Played, { call, again }: CrashPoint, revisions: numbe
 const replayed = (): CrashPoint | undefined =>
   process.env.POINT === undefined || process.env.POINT === "" ? undefined : parsePoint(process.env.POINT)
 
-export interface Sampling {
-  /** How many points there are of those that this test is about, for the report. Default: they are not counted there. */
-  readonly of?: (undisturbed: Played) => number
-  /** So many seeds, which share the points between them. Default: 1. */
-  readonly seeds?: number
-}
+/** How many points there are of those that a test is about, for the report. */
+type CountOf = (undisturbed: Played) => number
 
 type PointsOf = (undisturbed: Played, seed: number) => ReadonlyArray<CrashPoint>
 
@@ -191,7 +200,7 @@ const failuresOf = (
   workload: Workload,
   seed: number,
   pointsOf: PointsOf,
-  of: Sampling["of"],
+  of: CountOf | undefined,
 ): ReadonlyArray<string> => {
   const undisturbed = play(workload, seed)
   assert.deepStrictEqual(undisturbed.broken, [])
@@ -201,8 +210,8 @@ const failuresOf = (
   const failed = (point: CrashPoint, found: ReadonlyArray<string>) => {
     const command = replayCommand(seed, { POINT: formatPoint(point), FULL: full ? "1" : undefined })
     const text = [describePoint(undisturbed.calls, point), `to replay it: ${command}`, ...found].join("\n  ")
-    // A full run takes long: what it finds is said at once.
-    if (full) console.info(text)
+    // A run takes long: what it finds is said at once.
+    console.info(text)
     return [text]
   }
   const failures = points.flatMap((point, index) => {
@@ -236,20 +245,18 @@ const failuresOf = (
   return failures
 }
 
-/** Fails with each point at which the world has come to another end; with `SEED` and `POINT`, looks at that one alone. */
-export const assertSameEnd = (workload: Workload, pointsOf: PointsOf, sampling: Sampling = {}): void => {
+/**
+ * Fails with each point at which the world has come to another end; with `SEED` and `POINT`, looks at that one alone. `of`:
+ * for what is counted in the report.
+ */
+export const assertSameEnd = (workload: Workload, pointsOf: PointsOf, of?: CountOf): void => {
   const point = replayed()
-  const all = seeds(sampling.seeds ?? 1)
-  const failures = all.flatMap((seed, index) =>
+  const failures = seeds(1).flatMap((seed) =>
     failuresOf(
       workload,
       seed,
-      (undisturbed) =>
-        point === undefined
-          ? pointsOf(undisturbed, seed).filter((_, each) => each % all.length === index)
-          : [point],
-      // The seeds share the points of one.
-      sampling.of !== undefined && index > 0 ? () => 0 : sampling.of,
+      (undisturbed) => (point === undefined ? pointsOf(undisturbed, seed) : [point]),
+      of,
     ),
   )
   assert.deepStrictEqual(failures, [])

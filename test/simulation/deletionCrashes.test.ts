@@ -4,10 +4,9 @@ import { describe, it } from "@effect/vitest"
 import { scaled } from "../support/figures.ts"
 import type { Played, Reached } from "../twins/crash/Crash.ts"
 import { deaths } from "../twins/crash/Point.ts"
-import { assertSameEnd, dying, full, sampled } from "./crashes.ts"
+import { assertSameEnd, crashTimeout, dying, full, sampled } from "./crashes.ts"
 import { deletionWorkloads } from "./deletionWorkloads.ts"
 
-const timeout = 24 * 3_600_000
 const { failing, oneOfTwo, switched, successor } = deletionWorkloads
 
 /** Until a successor's target is made, which is an install like any other. */
@@ -25,7 +24,7 @@ const lastMoments = ({ calls, moments }: Played): ReadonlyArray<Reached> => {
 }
 
 describe("the power that fails when one of two instances of a namespace is gone", () => {
-  it("brings nothing of it back", { timeout }, () =>
+  it("brings nothing of it back", { timeout: crashTimeout }, () =>
     assertSameEnd(oneOfTwo, (played) =>
       dying(full ? lastMoments(played) : lastMoments(played).slice(-2), ["power"]),
     ),
@@ -36,11 +35,11 @@ describe.each([failing, switched, successor].map((workload) => ({ name: workload
   "$name",
   ({ workload }) => {
     if (full)
-      it.each(deaths)("comes to the same end wherever it dies: %s", { timeout }, (death) =>
+      it.each(deaths)("comes to the same end wherever it dies: %s", { timeout: crashTimeout }, (death) =>
         assertSameEnd(workload, (played) => dying(removalMoments(played), [death])),
       )
     else
-      it("comes to the same end wherever the operator dies", { timeout }, () =>
+      it("comes to the same end wherever the operator dies", { timeout: crashTimeout }, () =>
         assertSameEnd(workload, (played) => sampled(removalMoments(played), scaled(5))),
       )
   },

@@ -1,41 +1,14 @@
-// Each call of an operator failing, hanging, answering late or twice, or with any code: one at a time at every call of an
-// install, and many in storms. After the last fault all is well within an hour, and then nothing is written for a day.
+// Each call of an operator failing, hanging, answering late or twice, or with any code: one at a time at every call of
+// each workload, and many in storms. After the last fault all is well within an hour, and then nothing is written for a day.
 // `FULL=1` plays all of them: a part of them, spread by the seed, is played without.
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { note, scaled } from "../support/figures.ts"
 import { replayCommand, seeds } from "../twins/simulation/seeds.ts"
-import { isWell, well } from "./checked.ts"
 import { full, spread } from "./crashes.ts"
-import { type Errand, endure, failureAt, faultsOf, pointsOf, replayedFault, storm } from "./faults.ts"
+import { errands } from "./errands.ts"
+import { endure, failureAt, faultsOf, pointsOf, replayedFault, storm } from "./faults.ts"
 
 const timeout = 24 * 3_600_000
-
-const install: Errand = {
-  name: "an install",
-  act: (world) => world.apply(),
-  isDone: (world) => isWell(world),
-}
-const errands: ReadonlyArray<Errand> = [
-  install,
-  {
-    name: "an upgrade",
-    prepare: (world) => {
-      world.apply({ version: "6.0.21" })
-      return well(world)
-    },
-    act: (world) => world.edit({ spec: { version: "6.0.22" } }),
-    isDone: (world) => isWell(world) && world.status()?.installedVersion === "6.0.22",
-  },
-  {
-    name: "a deletion",
-    prepare: (world) => {
-      world.apply()
-      return well(world)
-    },
-    act: (world) => world.remove(),
-    isDone: (world) => world.instance() === undefined,
-  },
-]
 
 /** With an operator that stands by, and works when the other one has died. */
 const withAnother = errands.map((errand) => ({
@@ -64,25 +37,36 @@ const sample = (calls: ReadonlyArray<string>, count: number, seed: number) => {
   return spread(drawn, count)
 }
 
-describe("one fault at one call of an install", () => {
-  it.each(seeds(1))("ends well, and quiet: seed %i", { timeout }, (seed) => {
-    const { calls, broken } = endure(install, seed, () => undefined, "24 hours")
-    assert.deepStrictEqual(broken, [])
-    const point = replayedFault()
-    const points = point !== undefined ? [point] : full ? pointsOf(calls) : sample(calls, scaled(24), seed)
-    const began = performance.now()
-    const failures = points.flatMap((each, index) => {
-      if (full && index % 100 === 0) console.info(`faults: ${index} of ${points.length}`)
-      const found = failureAt(install, seed, calls, each, full ? "24 hours" : "1 hour")
-      if (full) for (const text of found) console.info(text)
-      return found
-    })
-    played += points.length
-    const seconds = ((performance.now() - began) / 1000).toFixed(1)
-    console.info(`one fault: seed ${seed}, ${calls.length} calls, ${points.length} faults, ${seconds} s`)
-    assert.deepStrictEqual(failures, [])
-  })
+/** Of an install most: all else begins with one. */
+const sizeOf = (name: string) => scaled(name === "an install" ? 24 : 6)
 
+describe.each(errands.map((errand) => ({ name: errand.name, errand })))(
+  "one fault at one call of $name",
+  ({ errand, name }) => {
+    it.each(seeds(1))("ends well, and quiet: seed %i", { timeout }, (seed) => {
+      const { calls, broken } = endure(errand, seed, () => undefined, "24 hours")
+      assert.deepStrictEqual(broken, [])
+      const point = replayedFault()
+      const points =
+        point !== undefined ? [point] : full ? pointsOf(calls) : sample(calls, sizeOf(name), seed)
+      const began = performance.now()
+      const failures = points.flatMap((each, index) => {
+        if (full && index % 100 === 0) console.info(`faults of ${name}: ${index} of ${points.length}`)
+        const found = failureAt(errand, seed, calls, each, full ? "24 hours" : "1 hour")
+        for (const text of found) console.info(text)
+        return found
+      })
+      played += points.length
+      const seconds = ((performance.now() - began) / 1000).toFixed(1)
+      console.info(
+        `one fault of ${name}: seed ${seed}, ${calls.length} calls, ${points.length} faults, ${seconds} s`,
+      )
+      assert.deepStrictEqual(failures, [])
+    })
+  },
+)
+
+describe("one fault at one call", () => {
   it("is every kind there is", () => {
     const names = [
       "GET /x",

@@ -107,9 +107,13 @@ export interface Errand {
   /** Before anything goes wrong, with the operator at work. */
   readonly prepare?: (world: CheckedWorld) => Effect.Effect<void, never, Simulation | Scope.Scope>
   readonly act: (world: CheckedWorld) => void
+  /** What is done after that, when the operator has come so far. */
+  readonly goOn?: (world: CheckedWorld) => Effect.Effect<void, never, Simulation | Scope.Scope>
   readonly isDone: (world: CheckedWorld) => boolean
   /** Operators, with a Lease between them when there are several. Default: 1. */
   readonly replicas?: number
+  /** So long nothing is written at the most, where something is due later. */
+  readonly quiet?: "1 hour"
 }
 
 /** Says what goes wrong with a call, if anything does; `since`: milliseconds of virtual time since the first. */
@@ -239,6 +243,7 @@ export const endure = (errand: Errand, seed: number, plan: Plan, quiet: "24 hour
       if (errand.prepare === undefined) yield* begin
       for (let index = 0; index < replicas; index += 1) yield* start
       if (errand.prepare !== undefined) yield* Effect.andThen(errand.prepare(world), begin)
+      if (errand.goOn !== undefined) yield* errand.goOn(world)
       const phase = () => world.status()?.phase
       // With a clock that is years off, certificates are not valid: what is told of that is no less stable.
       const settled = () => errand.isDone(world) || (clock !== 0 && phase() === "Failed")
@@ -259,7 +264,7 @@ export const endure = (errand: Errand, seed: number, plan: Plan, quiet: "24 hour
       // What was left behind is tidied up, and what was decided before is told.
       yield* Effect.sleep("30 minutes")
       assert.isTrue(errand.isDone(world), `${errand.name}, and it stays so`)
-      yield* writesNothing(world, quiet)
+      yield* writesNothing(world, errand.quiet ?? quiet)
       assert.isTrue(errand.isDone(world), `${errand.name}, and it stays so`)
       return { calls, broken: world.invariants.broken(), recovered }
     }),

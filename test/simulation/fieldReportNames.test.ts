@@ -48,7 +48,9 @@ const without: Readonly<Record<string, string>> = {
 /** The beginning of a text, in code. */
 const named = /["`](?:[^"`\n]* )?(F\d\d)\b/g
 
-const sources = globSync("test/**/*.test.ts").filter((file) => !file.endsWith("fieldReportNames.test.ts"))
+const sources = globSync(["test/**/*.test.ts", "test/simulation/crashPoints/describeCrashes.ts"]).filter(
+  (file) => !file.endsWith("fieldReportNames.test.ts"),
+)
 const names = new Set(
   sources.flatMap((file) =>
     readFileSync(file, "utf8")

@@ -2,7 +2,7 @@
 // otherwise the second time is flaky, and that is a defect.
 //
 //   SEED   that seed alone (default: 1 to 5)
-//   PLANS  at least about so many plans a run (default 2000)
+//   PLANS  so many pairs of deaths a run, and samples of all else to match (default 2000)
 //   FULL   1: everything, none sampled, which takes hours
 //   ONLY   a part of the tests' names: no others
 import { spawnSync } from "node:child_process"

@@ -4,20 +4,18 @@
 import { describe, it } from "@effect/vitest"
 import { scaled } from "../support/figures.ts"
 import { deaths } from "../twins/crash/Point.ts"
-import { assertSameEnd, dying, full, sampled, targetMoments } from "./crashes.ts"
+import { assertSameEnd, crashTimeout, dying, full, sampled, targetMoments } from "./crashes.ts"
 import { targetTroubles, workloads } from "./workloads.ts"
-
-const timeout = 24 * 3_600_000
 
 describe.each([workloads.install, ...targetTroubles].map((workload) => ({ ...workload, workload })))(
   "$name",
   ({ workload }) => {
     if (full)
-      it.each(deaths)("comes to the same end wherever it dies: %s", { timeout }, (death) =>
+      it.each(deaths)("comes to the same end wherever it dies: %s", { timeout: crashTimeout }, (death) =>
         assertSameEnd(workload, (undisturbed) => dying(targetMoments(undisturbed), [death])),
       )
     else
-      it("comes to the same end wherever the operator dies", { timeout }, () =>
+      it("comes to the same end wherever the operator dies", { timeout: crashTimeout }, () =>
         assertSameEnd(workload, (undisturbed) => sampled(targetMoments(undisturbed), scaled(4))),
       )
   },

@@ -38,18 +38,27 @@ const upgrade: Workload = {
   }),
 }
 
-const find = (world: World, kind: ResourceKind, name: string) =>
+export const findInside = (world: World, kind: ResourceKind, name: string) =>
   world
     .inner()
     ?.as("kubernetes-admin")
     .list(kind)
     .find(({ metadata }) => metadata.name === name)
 
-/** Removes an object of the program, and one of a Helm release that the program made. */
-const drifted: ReadonlyArray<readonly [ResourceKind, string]> = [
+/** An object of the program, and one of a Helm release that the program made. */
+export const drifted: ReadonlyArray<readonly [ResourceKind, string]> = [
   [Kinds.ConfigMap, "di-platform-version"],
   [Kinds.Deployment, "wasmcloud-hosts"],
 ]
+
+/** Somebody removes them. */
+export const takeDrifted = (world: World): void => {
+  for (const [kind, name] of drifted) {
+    const object = findInside(world, kind, name)
+    if (object === undefined) throw new Error(`${name} is not there to be removed`)
+    world.inner()?.as("kubernetes-admin").delete(kind, object.metadata)
+  }
+}
 
 const repair: Workload = {
   name: "a repair",
@@ -57,20 +66,14 @@ const repair: Workload = {
   world: { settings: { repairInterval: Duration.minutes(5) } },
   prepare: installed(),
   run: Effect.fnUntraced(function* (world) {
-    yield* act(() => {
-      for (const [kind, name] of drifted) {
-        const object = find(world, kind, name)
-        if (object === undefined) throw new Error(`${name} is not there to be removed`)
-        world.inner()?.as("kubernetes-admin").delete(kind, object.metadata)
-      }
-    })
+    yield* act(() => takeDrifted(world))
     yield* until(
       () => world.status()?.lastRepair !== undefined && world.isReady(),
       patience,
       "the repair has ended",
     )
     yield* until(
-      () => drifted.every(([kind, name]) => find(world, kind, name) !== undefined),
+      () => drifted.every(([kind, name]) => findInside(world, kind, name) !== undefined),
       patience,
       "what was removed is back",
     )

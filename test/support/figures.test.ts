@@ -20,11 +20,12 @@ describe("the figures of the simulation", () => {
   })
 
   it("are told a line each, and not of what was not played", () => {
-    assert.deepStrictEqual(closingLines(addUp(notes, 1_000)), [
+    assert.deepStrictEqual(closingLines(addUp(notes, 1_000, { done: 70, of: 71 })), [
       "plans: 9 in 8 s",
       "crash points: 3 of 10",
       "crash pairs: 2",
       "bad states: 4 of 5",
+      "mutants: 70 of 71 caught",
     ])
     assert.deepStrictEqual(closingLines(addUp(notes.slice(1, 2), 1_000)), [
       "plans: 2 in 8 s",

@@ -28,6 +28,8 @@ export interface Report {
   readonly crashPairs: number
   readonly badStates: Share
   readonly suites: Readonly<Record<string, number>>
+  /** What the last `make mutants` on this machine came to; absent when there was none. */
+  readonly mutants?: Share
 }
 
 const variable = "SIMULATION_FIGURES"
@@ -36,9 +38,11 @@ const folder = ".simulation"
 /** Plans that the samples come to as they are; `PLANS` makes them greater by as much as it is greater. */
 const usual = 250
 
+/** About how many plans are asked for by `PLANS`; 0: as many as in `make test`. */
+export const planned = (): number => Number(process.env.PLANS || 0)
+
 /** How many of a sample to play. */
-export const scaled = (count: number): number =>
-  Math.ceil(count * Math.max(1, Number(process.env.PLANS || usual) / usual))
+export const scaled = (count: number): number => Math.ceil(count * Math.max(1, planned() / usual))
 
 /** Adds to the figures; nothing outside of the unit tests. */
 export const note = (figures: Figures): void => {
@@ -57,7 +61,7 @@ const add = (left: Share, right: Share = none): Share => ({
 })
 
 /** `began`: milliseconds since the epoch. */
-export const addUp = (notes: ReadonlyArray<Note>, began: number): Report => {
+export const addUp = (notes: ReadonlyArray<Note>, began: number, mutants?: Share): Report => {
   const suites: Record<string, number> = {}
   for (const { suite, plans } of notes) suites[suite] = (suites[suite] ?? 0) + plans
   return {
@@ -67,6 +71,7 @@ export const addUp = (notes: ReadonlyArray<Note>, began: number): Report => {
     crashPairs: notes.reduce((sum, { pairs = 0 }) => sum + pairs, 0),
     badStates: notes.reduce((sum, { states }) => add(sum, states), none),
     suites,
+    ...(mutants === undefined ? {} : { mutants }),
   }
 }
 
@@ -78,7 +83,18 @@ export const closingLines = (report: Report): ReadonlyArray<string> => [
     : [`crash points: ${report.crashPoints.done} of ${report.crashPoints.of}`]),
   ...(report.crashPairs === 0 ? [] : [`crash pairs: ${report.crashPairs}`]),
   ...(report.badStates.of === 0 ? [] : [`bad states: ${report.badStates.done} of ${report.badStates.of}`]),
+  ...(report.mutants === undefined ? [] : [`mutants: ${report.mutants.done} of ${report.mutants.of} caught`]),
 ]
+
+/** Those that are listed with a reason left out. */
+const lastMutants = (): Share | undefined => {
+  const file = path.join(folder, "mutants.json")
+  if (!existsSync(file)) return undefined
+  const { all, caught, listed }: { all: number; caught: number; listed: ReadonlyArray<string> } = JSON.parse(
+    readFileSync(file, "utf8"),
+  )
+  return { done: caught, of: all - listed.length }
+}
 
 /** Begins the figures of a run of tests, and gives what closes them. */
 export default function begin(): () => void {
@@ -93,7 +109,7 @@ export default function begin(): () => void {
       .filter((line) => line !== "")
       .map((line): Note => JSON.parse(line))
     rmSync(file)
-    const report = addUp(notes, began)
+    const report = addUp(notes, began, lastMutants())
     writeFileSync(path.join(folder, "report.json"), `${JSON.stringify(report, undefined, 2)}\n`)
     console.info(closingLines(report).join("\n"))
   }

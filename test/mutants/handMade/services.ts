@@ -137,7 +137,7 @@ export const services: ReadonlyArray<HandMade> = [
       Effect.andThen(store.removeOperation(key)),`,
     put: `      Effect.andThen(store.removeOperation(key)),
       Effect.andThen(syncBackend(paths)),`,
-    tests: [`${tests}/Pulumi/Operation.test.ts`, "test/simulation/crashPoints.test.ts"],
+    tests: [`${tests}/Pulumi/Operation.test.ts`, "test/simulation/crashPoints/install.test.ts"],
   },
   {
     name: "another cluster is refreshed against this one's state",

@@ -8,7 +8,7 @@ import type { Death, Operator } from "../world/Operators.ts"
 import { makeWorld, type World, type WorldOptions } from "../world/World.ts"
 import type { CrashPlan, EdgeCall, Moment } from "./Edge.ts"
 import { differences, type EndState } from "./EndState.ts"
-import type { CrashPoint } from "./Point.ts"
+import type { Again, CrashPoint } from "./Point.ts"
 
 export interface Workload {
   readonly name: string
@@ -44,7 +44,7 @@ export interface Played {
   readonly took: number
   readonly died: boolean
   /** Calls of operators after its death, until the workload has ended. */
-  readonly recovery: number
+  readonly recovery: ReadonlyArray<EdgeCall>
   /** It has died in its recovery, too. */
   readonly diedAgain: boolean
 }
@@ -64,7 +64,9 @@ class Script {
   readonly calls: Array<EdgeCall> = []
   readonly moments = new Map<string, Reached>()
   died = false
-  recovery = 0
+  readonly recovery: Array<EdgeCall> = []
+  /** The call of the recovery after whose effect it dies. */
+  private last: EdgeCall | undefined
   diedAgain = false
   phase: Phase = "before"
   world: World | undefined
@@ -107,15 +109,30 @@ class Script {
     return point.moment
   }
 
-  /** At a call of the recovery; gives of what the operator dies before it. */
-  readonly recovers = (what: string): Death | undefined => {
+  /** Before a call of the recovery; gives of what the operator dies at this moment. */
+  readonly recovers = (call: EdgeCall): Death | undefined => {
     if (!this.died || this.diedAgain || this.phase === "after") return undefined
-    this.recovery += 1
+    const number = this.recovery.length + 1
+    this.recovery.push({ ...call, number })
     const { again } = this.point ?? {}
-    if (again === undefined || again.call !== this.recovery) return undefined
+    if (again === undefined || again.call !== number) return undefined
+    if (again.moment === "before") return this.diesAgain(again, call)
+    this.last = call
+    return undefined
+  }
+
+  /** After the effect of a call of the recovery. */
+  readonly recovered = (call: EdgeCall): Death | undefined => {
+    const { again } = this.point ?? {}
+    return again === undefined || this.last !== call || this.diedAgain
+      ? undefined
+      : this.diesAgain(again, call)
+  }
+
+  private diesAgain({ call, moment, death }: Again, { what }: EdgeCall): Death {
     this.diedAgain = true
-    this.world?.simulation.trace.add(`dies again before call ${again.call}: ${what} (${again.death})`)
-    return again.death
+    this.world?.simulation.trace.add(`dies again ${moment} call ${call}: ${what} (${death})`)
+    return death
   }
 
   /** Before a call of the operator. */
@@ -154,6 +171,7 @@ export const play = (workload: Workload, seed: number, point?: CrashPoint): Play
   const program = Effect.gen(function* () {
     const made = yield* makeWorld({
       traced: false,
+      tenantAuth: true,
       onHelm,
       ...(point?.lost === undefined ? {} : { powerCutTakes: point.lost }),
       ...workload.world,
@@ -165,10 +183,14 @@ export const play = (workload: Workload, seed: number, point?: CrashPoint): Play
     operator = yield* world.startOperator({
       ...(point === undefined ? {} : { death: point.death }),
       plan: script.plan,
-      onAnswer: script.answered,
+      onAnswer: (call) => {
+        script.answered(call)
+        const death = script.recovered(call)
+        if (death !== undefined) operator?.killNow(death)
+      },
       onCall: (call) => {
         invariants.onCall(call, { processes: operator?.container()?.processes ?? [] })
-        const death = script.recovers(call.what)
+        const death = script.recovers(call)
         if (death !== undefined) operator?.killNow(death)
       },
     })
@@ -199,7 +221,7 @@ export const describePoint = (
   const first = `${death}${lost === undefined ? "" : ` (${lost} is lost)`} dies ${moment} call ${call} (${calls[call - 1]?.what ?? "?"})`
   return again === undefined
     ? first
-    : `${first}, and ${again.death} before call ${again.call} of the recovery`
+    : `${first}, and ${again.death} ${again.moment} call ${again.call} of the recovery`
 }
 
 /** Each difference that a death at this point makes, and what it breaks, in words. */
@@ -214,5 +236,5 @@ export const compareAt = (
   if (!disturbed.died) return [`it has not died: the call was not made again`, ...found]
   return point.again === undefined || disturbed.diedAgain
     ? found
-    : [`it has not died again: the recovery has ${disturbed.recovery} calls`, ...found]
+    : [`it has not died again: the recovery has ${disturbed.recovery.length} calls`, ...found]
 }

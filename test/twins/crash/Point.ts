@@ -1,5 +1,5 @@
 // A point to die at, as the text by which it is played again: `355:after:container`, `355:after:power:all`; and with a
-// second death in the recovery from the first, `355:after:container+12:pod`.
+// second death in the recovery from the first, `355:after:container+12:before:pod`.
 
 import type { Lost } from "../world/OperatorPod.ts"
 import type { Death } from "../world/Operators.ts"
@@ -12,19 +12,20 @@ export interface CrashPoint {
   readonly death: Death
   /** Of what nobody has synced, when the power fails. Default: some of it, by chance. */
   readonly lost?: Lost
-  /** Once more, before this call of the recovery. */
+  /** Once more, at this call of the recovery. */
   readonly again?: Again
 }
 
 /** A second death: the number of the call counted from the first death. */
 export interface Again {
   readonly call: number
+  readonly moment: Moment
   readonly death: Death
 }
 
 export const formatPoint = ({ call, moment, death, lost, again }: CrashPoint): string => {
   const first = [call, moment, death, ...(lost === undefined ? [] : [lost])].join(":")
-  return again === undefined ? first : `${first}+${again.call}:${again.death}`
+  return again === undefined ? first : `${first}+${again.call}:${again.moment}:${again.death}`
 }
 
 const moments: ReadonlyArray<Moment> = ["before", "after"]
@@ -37,10 +38,12 @@ const oneOf = <A extends string>(all: ReadonlyArray<A>, text: string | undefined
 const isNumber = (call: number) => Number.isSafeInteger(call) && call > 0
 
 const parseAgain = (text: string): Again | undefined => {
-  const [number, how, ...more] = text.split(":")
+  const [number, when, how, ...more] = text.split(":")
   const call = Number(number)
+  const moment = oneOf(moments, when)
   const death = oneOf(deaths, how)
-  return isNumber(call) && death !== undefined && more.length === 0 ? { call, death } : undefined
+  const isAgain = isNumber(call) && more.length === 0
+  return isAgain && moment !== undefined && death !== undefined ? { call, moment, death } : undefined
 }
 
 /** Throws when the text is none of a point. */
@@ -49,7 +52,8 @@ export const parsePoint = (text: string): CrashPoint => {
   const point = parseFirst(first, text)
   if (second === undefined) return point
   const again = parseAgain(second)
-  if (again === undefined || rest.length > 0) throw new Error(`not a second death like 12:pod: ${text}`)
+  if (again === undefined || rest.length > 0)
+    throw new Error(`not a second death like 12:before:pod: ${text}`)
   return { ...point, again }
 }
 

@@ -17,9 +17,13 @@ export const paths = {
   /** Mounts of the pod. */
   state: "/var/lib/platform-operator",
   passphrase: "/etc/platform-operator/passphrase",
+  npmrc: "/etc/platform-operator/npm/.npmrc",
   memory: "/run/platform-operator",
   tmp: "/tmp",
 } as const
+
+/** In the npmrc of the pod. */
+export const registryToken = "planted-registry-token"
 
 /** Who the operator runs as. */
 export const operatorUser = { uid: 1000, gid: 1000 }

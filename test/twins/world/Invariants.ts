@@ -14,6 +14,7 @@ import type { EdgeCall } from "../crash/Edge.ts"
 import type { Change } from "../kubernetes/ApiServer.ts"
 import type { Process } from "../processes/Process.ts"
 import { paths } from "./Image.ts"
+import { keepSecrets } from "./Secrets.ts"
 import { brokenRules } from "./StatusRules.ts"
 import type { World } from "./World.ts"
 
@@ -35,6 +36,8 @@ export interface Invariants {
   readonly broken: () => ReadonlyArray<string>
   /** To be told of an operator's calls (`StartOptions.onCall`), with what runs beside it. */
   readonly onCall: (call: Pick<EdgeCall, "what" | "writes">, caller: Caller) => void
+  /** To be told of each line of an operator's log. */
+  readonly onLog: (line: string) => void
   /** What a user or an administrator does with an instance, where no rule of the operator's holds. */
   readonly byHand: <A>(deed: () => A) => A
 }
@@ -128,19 +131,24 @@ export const keepInvariants = (world: World): Invariants => {
     return lease === undefined ? undefined : leaseState(lease).holder
   }
 
-  const passphrase = () => world.passphrase.text
+  const secrets = keepSecrets(world)
   world.host.subscribe((change) => {
     if (change.kind.plural === Kinds.PlatformInstance.plural) lookAtInstance(change)
     if (change.kind.kind === "Namespace") lookAtNamespace(change)
-    const secret = passphrase()
-    if (
-      change.kind.kind !== "Secret" &&
-      secret._tag === "Some" &&
-      secret.value.length > 0 &&
-      JSON.stringify(change.object).includes(secret.value)
-    )
-      say(`the passphrase is in ${change.kind.kind} ${change.object.metadata.name}`)
+    if (change.kind.kind === "Secret") return
+    const secret = secrets.foundIn(JSON.stringify(change.object))
+    if (secret !== undefined) say(`${secret} is in ${change.kind.kind} ${change.object.metadata.name}`)
   })
+
+  /** What a process was started with does not change. */
+  const looked = new WeakSet<Process>()
+  const lookAtProcess = (process: Process) => {
+    if (looked.has(process)) return
+    looked.add(process)
+    const { argv, env } = process.facts
+    const secret = secrets.foundIn([...argv, ...Object.values(env)].join("\n"))
+    if (secret !== undefined) say(`${secret} is in argv or environment of ${argv[0]}`)
+  }
 
   return {
     broken: () => [...broken],
@@ -156,14 +164,11 @@ export const keepInvariants = (world: World): Invariants => {
       const folders = new Set(runners.map(({ facts }) => facts.cwd))
       if (folders.size < runners.length)
         say(`two operations at once of one instance: ${[...folders].join(", ")}`)
-      for (const { facts } of processes) {
-        const secret = passphrase()
-        if (
-          secret._tag === "Some" &&
-          [...facts.argv, ...Object.values(facts.env)].some((text) => text.includes(secret.value))
-        )
-          say(`the passphrase is in argv or environment of ${facts.argv[0]}`)
-      }
+      for (const process of processes) lookAtProcess(process)
+    },
+    onLog: (line) => {
+      const secret = secrets.foundIn(line)
+      if (secret !== undefined) say(`${secret} is in the log`)
     },
     byHand: (deed) => {
       hands = true

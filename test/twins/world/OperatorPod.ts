@@ -8,7 +8,7 @@ import type { ApiServer } from "../kubernetes/ApiServer.ts"
 import { type Container, makeContainer } from "../processes/Container.ts"
 import type { Program } from "../processes/Program.ts"
 import type { Simulation } from "../simulation/Simulation.ts"
-import { operatorUser, paths, unpackImage } from "./Image.ts"
+import { operatorUser, paths, registryToken, unpackImage } from "./Image.ts"
 
 /** Of the changes of names that nobody has synced: all, or any number of the newest. */
 export type Lost = "all" | "some"
@@ -97,6 +97,8 @@ export const makeOperatorPod = Effect.fnUntraced(function* (options: OperatorPod
     twin.files.mkdir(paths.passphrase)
     const passphrase = options.passphrase()
     if (passphrase !== undefined) twin.files.writeText(`${paths.passphrase}/passphrase`, passphrase, 0o444)
+    twin.files.mkdir(paths.npmrc.slice(0, paths.npmrc.lastIndexOf("/")))
+    twin.files.writeText(paths.npmrc, `//registry.npmjs.org/:_authToken=${registryToken}\n`, 0o444)
     for (const [path, volume] of Object.entries(volumes)) twin.mount(path, volume)
     twin.volume.settle()
     const container = yield* makeContainer({ name, files: twin, uid: operatorUser.uid })

@@ -95,6 +95,7 @@ const layerOptions = (options: OperatorProcessOptions): OperatorOptions => ({
     npmPath: paths.npm,
     helmPath: paths.helm,
     passphraseFile: `${paths.passphrase}/passphrase`,
+    npmrc: paths.npmrc,
     pluginDirectories: [paths.plugins],
     tmpDir: `${paths.tmp}/platform-operator`,
     memoryDir: paths.memory,

@@ -54,7 +54,7 @@ export interface StartOptions {
   readonly fault?: (call: EdgeCall) => EdgeFault | undefined
   /** `identity`: as the process that makes the call names itself in the Lease. */
   readonly onCall?: (call: EdgeCall, identity: string) => void
-  /** Of its first process: told when a call has had its effect, or what it failed with. */
+  /** Told when a call has had its effect, or what it failed with. */
   readonly onAnswer?: (call: EdgeCall, failure?: unknown) => void
   /** It can be scraped. */
   readonly metrics?: boolean
@@ -236,6 +236,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
         if (!stopped) pod = yield* recover(pod, death)
         plan = {
           ...(given.onCall === undefined ? {} : { onCall: given.onCall }),
+          ...(given.onAnswer === undefined ? {} : { onAnswer: given.onAnswer }),
           ...(given.fault === undefined ? {} : { fault: given.fault }),
           ...(given.leaderElect === undefined ? {} : { leaderElect: given.leaderElect }),
           ...(given.release === undefined ? {} : { release: given.release }),

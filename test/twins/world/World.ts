@@ -48,6 +48,8 @@ export interface WorldOptions {
    * of the time and leaves out what lies at the operator's edge. Default: false.
    */
   readonly direct?: boolean
+  /** Instances have a tenant auth, with its client secret, unless they are applied with a platform of their own. Default: false. */
+  readonly tenantAuth?: boolean
   /** Plugins of the image. Default: the one the platform needs. */
   readonly plugins?: ReadonlyArray<string>
   /** Told of each request of helm to the host's API before it has an effect; may throw `Unanswered`. */
@@ -100,6 +102,17 @@ const spec = {
   platform: {
     tenants: [{ name: "acme" }, { name: "globex" }],
     users: [{ name: "dev", memberships: [{ tenant: "acme", role: "developer" }] }],
+  },
+}
+
+const oauth = { name: "oauth", key: "clientSecret" }
+const platformWithAuth = {
+  ...spec.platform,
+  tenantAuth: {
+    image: `ghcr.io/di-framework/tenant-auth@sha256:${"a".repeat(64)}`,
+    issuer: "https://id.example",
+    clientId: "console",
+    clientSecretRef: oauth,
   },
 }
 
@@ -163,6 +176,13 @@ export const makeWorld = Effect.fnUntraced(function* (options: WorldOptions = {}
   for (const name of [key.namespace, operatorNamespace, cleanupNamespace]) {
     admin.create(Kinds.Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } })
   }
+  if (options.tenantAuth === true)
+    admin.create(Kinds.Secret, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { namespace: key.namespace, name: oauth.name },
+      stringData: { [oauth.key]: "planted client secret" },
+    })
   for (const { kind, manifest } of operatorRules(operatorNamespace, cleanupNamespace)) {
     admin.create(kind, manifest)
   }
@@ -240,7 +260,11 @@ export const makeWorld = Effect.fnUntraced(function* (options: WorldOptions = {}
         apiVersion: "platform.di-framework.dev/v1alpha1",
         kind: "PlatformInstance",
         metadata: of,
-        spec: { ...spec, ...change },
+        spec: {
+          ...spec,
+          ...(options.tenantAuth === true ? { platform: platformWithAuth } : {}),
+          ...change,
+        },
       }),
     edit: (patch: Readonly<Record<string, unknown>>, of: InstanceKey = key) =>
       admin.patch(Kinds.PlatformInstance, of, { type: "merge", patch }),
