@@ -59,6 +59,20 @@ describe("a timer", () => {
     }),
   )
 
+  it.effect("is armed until it has fired or is disarmed", () =>
+    Effect.gen(function* () {
+      const timers = yield* makeTimers(yield* makeMailbox)
+      assert.isFalse(yield* timers.isArmed)
+      yield* timers.arm("poll", Duration.seconds(10))
+      assert.isTrue(yield* timers.isArmed)
+      yield* TestClock.adjust("10 seconds")
+      assert.isFalse(yield* timers.isArmed)
+      yield* timers.arm("retry", Duration.seconds(10))
+      yield* timers.disarm("retry")
+      assert.isFalse(yield* timers.isArmed)
+    }),
+  )
+
   it.effect("dies with the scope it was made in", () =>
     Effect.gen(function* () {
       const mailbox = yield* makeMailbox

@@ -15,7 +15,7 @@ interface Subject {
 
 export const cleanupFailures = ({ metadata }: Subject): number => {
   const count = Number(metadata.annotations?.[ANNOTATION_STORAGE_CLEANUP_FAILURES] ?? "0")
-  return Number.isSafeInteger(count) && count >= 0 ? count : 0
+  return Number.isSafeInteger(count) ? Math.max(count, 0) : 0
 }
 
 /** The UID of the Job that was counted last, and when. */

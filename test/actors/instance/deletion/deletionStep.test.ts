@@ -228,6 +228,12 @@ describe("deleting an instance", () => {
     assert.deepStrictEqual(leftBehind(left), [`storage root ${path}`])
   })
 
+  it("keeps what was retained, which is not left behind; once the removal has begun, it is", () => {
+    const retained = { ...whole, policy: "Retain" } as const
+    assert.deepStrictEqual(leftBehind(retained), [])
+    assert.deepStrictEqual(leftBehind({ ...retained, begun: true }), [`storage root ${path}`])
+  })
+
   it("names every Job and pod that it waits for", () => {
     const seen = {
       ...whole,
