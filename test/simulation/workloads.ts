@@ -106,12 +106,7 @@ const resync: Workload = {
       const now = world.admin.get(Kinds.Secret, lost)?.metadata.uid
       return now !== undefined && now !== before
     }
-    const reason = () => world.status()?.conditions?.find(({ type }) => type === "Installed")?.reason
-    yield* until(
-      () => isBack() && world.isReady() && reason() === "Resync",
-      patience,
-      "the platform is installed again",
-    )
+    yield* until(() => isBack() && world.isReady(), patience, "the platform is installed again")
   }),
 }
 
