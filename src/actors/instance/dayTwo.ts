@@ -9,6 +9,7 @@ import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.t
 import { Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import type { Rules } from "./gate.ts"
 import type { AnyPass } from "./Pass.ts"
+import { resetBackOff } from "./settle.ts"
 import { Views } from "./Views.ts"
 
 const eventOf = (news: DayTwoNews, now: number): OperatorEvent => {
@@ -66,7 +67,11 @@ export const followAnnotations = Effect.fnUntraced(function* (
     formatTime(DateTime.makeUnsafe(now)),
   )
   memory.dayTwo = Option.some(memo)
-  for (const each of news) yield* events.emit(object, eventOf(each, now))
+  for (const each of news) {
+    // What failed before the pause is tried at its end, as day-two.md has it.
+    if (each._tag === "Resumed") resetBackOff(memory)
+    yield* events.emit(object, eventOf(each, now))
+  }
   yield* save(pass, memo)
   const unfinished = Option.exists(memory.record, (record) => record.unfinished === true)
   return { pausedSince, windows, unfinished }

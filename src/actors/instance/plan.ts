@@ -115,6 +115,12 @@ const supersede = (running: InstallOperation, input: PlanInput, poll: Wake): Dec
   }
   const at = Option.getOrUndefined(replaceableAt(running, input))
   if (at === undefined) return wait(poll)
+  // What has begun is not cut off for what could not begin now: the mark of an unfinished one is this one's.
+  const rules = { ...input.rules, unfinished: false }
+  const next = Option.flatMap(installDue(input), (reason) =>
+    whyNot({ _tag: "Install", reason }, rules, input.now),
+  )
+  if (Option.isSome(next) && running.progress.stage === "running") return wait(poll)
   return at > input.now
     ? wait({ timer: "retry", at }, poll)
     : { _tag: "CancelOperation", because: "a newer generation takes its place" }

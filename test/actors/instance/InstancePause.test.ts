@@ -162,6 +162,21 @@ describe("a paused instance", () => {
     }),
   )
 
+  it.effect("that has failed many times is retried as soon as the pause ends", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld()
+      for (let failure = 0; failure < 10; failure++) world.pulumi.failures.push("Failed")
+      yield* world.startOperator()
+      world.apply()
+      while (outcomes(world).filter((each) => each === "failed").length < 10) yield* pass(10)
+      yield* annotate(world, "true")
+      yield* pass(20)
+      yield* annotate(world, null)
+      yield* pass(60)
+      assert.deepStrictEqual(outcomes(world).slice(10), ["succeeded"])
+    }),
+  )
+
   it.effect("whose failure is waited out is retried after the pause alone", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld()

@@ -142,6 +142,20 @@ describe("an instance with a maintenance window", () => {
     }),
   )
 
+  it.effect("has nothing that runs cut off for an upgrade that has to wait for it", () =>
+    Effect.gen(function* () {
+      const world = yield* windowed()
+      yield* world.edit({ spec: { platform: { tenants: [{ name: "acme" }] } } })
+      while (!reasons(world).includes("SpecChanged")) yield* pass(1)
+      yield* world.edit({ spec: { version: "6.0.21" } })
+      yield* pass(300)
+      assert.deepStrictEqual(outcomes(world), ["succeeded", "succeeded"])
+      assert.deepStrictEqual(versions(world), ["6.0.22", "6.0.22"])
+      yield* passUntil(2 * hour + 120, 60)
+      assert.strictEqual(installed(world), "6.0.21")
+    }),
+  )
+
   it.effect(
     "that is also paused begins nothing when it opens, and waits for the next when the pause ends late",
     () =>
