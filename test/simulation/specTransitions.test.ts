@@ -100,7 +100,7 @@ const move = Effect.fnUntraced(function* (
 
 const makeWorld = Effect.gen(function* () {
   const world = yield* makeChecked({ direct: !full })
-  for (const name of ["oauth", "o", "o".repeat(253)])
+  for (const name of ["o", "o".repeat(253)])
     world.admin.create(Kinds.Secret, {
       apiVersion: "v1",
       kind: "Secret",
