@@ -9,6 +9,11 @@ const known: ReadonlySet<string> = new Set([
   ...Object.values(reasons).flatMap((of): ReadonlyArray<string> => [...of.True, ...of.False]),
 ])
 
-/** The URL of a reason's section; nothing for one that this release does not know. */
-export const reasonUrl = (reason: string): string | undefined =>
-  known.has(reason) ? `${pages}/reasons.md#${reason.toLowerCase()}` : undefined
+/** What an upgrade waits for that may not begin yet: no reason of a condition. */
+export const MAINTENANCE_WINDOW = "MaintenanceWindow"
+
+/** The URL of what is said about a reason; nothing for one that this release does not know. */
+export const reasonUrl = (reason: string): string | undefined => {
+  if (reason === MAINTENANCE_WINDOW) return `${pages}/day-two.md#maintenance-windows`
+  return known.has(reason) ? `${pages}/reasons.md#${reason.toLowerCase()}` : undefined
+}

@@ -1,5 +1,6 @@
 // What the annotations of people make of an instance, as `kubectl pi status` shows it.
 import { DateTime, Option } from "effect"
+import { readAnnotations } from "../schema/Annotations.ts"
 import { type DayTwoMemo, memoOf, windowsIn } from "../schema/DayTwo.ts"
 import { ANNOTATION_PAUSED, ANNOTATION_WINDOW } from "../schema/Names.ts"
 import { formatTime } from "../schema/Time.ts"
@@ -16,6 +17,8 @@ export interface DayTwoShown {
   readonly window?: string
   /** RFC 3339: when it opens next; absent while it is open. */
   readonly windowOpens?: string
+  /** What is wrong with annotations that do not count as they stand. */
+  readonly wrongAnnotations?: ReadonlyArray<string>
 }
 
 const pauseOf = ({ metadata }: Instance, memo: DayTwoMemo | undefined): DayTwoShown => {
@@ -34,12 +37,17 @@ const windowOf = (memo: DayTwoMemo | undefined, now: number): DayTwoShown => {
 /** `now`: milliseconds since the epoch. */
 export const dayTwoOf = (instance: Instance, now: number): DayTwoShown => {
   const memo = Option.getOrUndefined(memoOf(instance.metadata))
-  return { ...pauseOf(instance, memo), ...windowOf(memo, now) }
+  const { bad } = readAnnotations(instance.metadata.annotations ?? {}, memo?.kept ?? {})
+  return {
+    ...pauseOf(instance, memo),
+    ...windowOf(memo, now),
+    ...(bad.length === 0 ? {} : { wrongAnnotations: bad.map(({ message }) => message) }),
+  }
 }
 
 /** Names and values; nothing of what does not apply. */
 export const dayTwoFacts = (
-  { pausedSince, pauseUnseen, window, windowOpens }: DayTwoShown,
+  { pausedSince, pauseUnseen, window, windowOpens, wrongAnnotations = [] }: DayTwoShown,
   now: number,
 ): ReadonlyArray<readonly [string, string | undefined]> => {
   const since = ageOf(pausedSince, now)
@@ -51,6 +59,7 @@ export const dayTwoFacts = (
         ? undefined
         : `${plain(window)} (${windowOpens === undefined ? "open" : `opens ${windowOpens}`})`,
     ],
+    ...wrongAnnotations.map((message) => ["Wrong", plain(message)] as const),
     ["Paused", pauseUnseen ? "asked for, and not yet seen by the operator: is it running?" : undefined],
   ]
 }

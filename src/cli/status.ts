@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ANNOTATION_PAUSED } from "../schema/Names.ts"
 import { epochMillis } from "../schema/Time.ts"
-import { reasonUrl } from "./Documentation.ts"
+import { MAINTENANCE_WINDOW, reasonUrl } from "./Documentation.ts"
 import { dayTwoFacts, dayTwoOf } from "./dayTwo.ts"
 import { type Condition, getInstance, type Instance } from "./Instance.ts"
 import { PiError } from "./Kubectl.ts"
@@ -18,7 +18,7 @@ export interface Gate {
 }
 
 export interface Waiting {
-  /** A reason, as the condition has it. */
+  /** A reason, as the condition has it, or what the operator was asked to wait for. */
   readonly reason: string
   readonly message: string
   /** RFC 3339: since when what is waited for is so. */
@@ -90,6 +90,11 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
   if (ready === undefined) {
     return { reason: "Pending", message: "the operator has not looked at it yet: is it running?" }
   }
+  const { pausedSince, windowOpens } = dayTwoOf(instance, now)
+  if (ready.status !== "True" && pausedSince !== undefined && deletionTimestamp === undefined) {
+    const { message = "" } = toldBy(instance, ready, target)
+    return { reason: "Paused", message, since: pausedSince }
+  }
   if (ready.status !== "True") {
     const told = toldBy(instance, ready, target)
     const { reason = "", message = "" } = told
@@ -102,16 +107,14 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
     return { reason, message, ...(since === undefined ? {} : { since }) }
   }
   if ((instance.status?.observedGeneration ?? 0) >= generation) return undefined
-  const { pausedSince, windowOpens } = dayTwoOf(instance, now)
+  if (pausedSince !== undefined) {
+    const message = `generation ${generation} is applied when annotation ${ANNOTATION_PAUSED} goes`
+    return { reason: "Paused", message, since: pausedSince }
+  }
   const upgrades = instance.spec?.version !== instance.status?.installedVersion
-  const until = upgrades && windowOpens !== undefined ? `: the maintenance window opens ${windowOpens}` : ""
-  return pausedSince === undefined
-    ? { reason: "Installing", message: `generation ${generation} is not applied yet${until}` }
-    : {
-        reason: "Paused",
-        message: `generation ${generation} is applied when annotation ${ANNOTATION_PAUSED} goes`,
-        since: pausedSince,
-      }
+  return upgrades && windowOpens !== undefined
+    ? { reason: MAINTENANCE_WINDOW, message: `generation ${generation} is applied from ${windowOpens} on` }
+    : { reason: "Installing", message: `generation ${generation} is not applied yet` }
 }
 
 const stateWords: Record<GateState, readonly [text: string, colour: Colour]> = {
@@ -218,7 +221,7 @@ export const status = Command.make(
       () => statusText(instance, now, paint),
     )
     if (exitCode && waiting !== undefined) {
-      return yield* new PiError({ exitCode: 3, message: `${name} is not Ready: ${waiting.reason}` })
+      return yield* new PiError({ exitCode: 3, message: `${name} is not settled: ${waiting.reason}` })
     }
   }),
 ).pipe(

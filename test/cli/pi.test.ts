@@ -108,7 +108,19 @@ describe("status", () => {
       yield* TestClock.setTime(Date.parse("2026-01-01T00:00:00Z"))
       const text = yield* runPi(["status", "one"], { [PI]: upgraded })
       assert.match(text.out, /^ {2}Window: +Sat 02:00-04:00 Europe\/Berlin \(opens 2026-01-03T01:00:00Z\)$/m)
-      assert.include(text.out, "is not applied yet: the maintenance window opens 2026-01-03T01:00:00Z")
+      assert.include(text.out, "is applied from 2026-01-03T01:00:00Z on")
+      assert.match(text.out, /^Waiting for: MaintenanceWindow$/m)
+      assert.include(text.out, "docs/day-two.md#maintenance-windows")
+      const wrong = {
+        ...upgraded,
+        metadata: {
+          ...upgraded.metadata,
+          annotations: { ...annotations, "platform.di-framework.dev/window": "Satt 2-4" },
+        },
+      }
+      const told = yield* runPi(["status", "one"], { [PI]: wrong })
+      assert.match(told.out, /^ {2}Window: +Sat 02:00-04:00 Europe\/Berlin/m)
+      assert.match(told.out, /^ {2}Wrong: +.*Satt 2-4/m)
       const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], { [PI]: upgraded })).out)
       assert.strictEqual(json.windowOpens, "2026-01-03T01:00:00Z")
     }),

@@ -170,6 +170,11 @@ const deletionUpdates = (
   }
 }
 
+/** Of a step that does not begin yet. */
+const isStep = ({ type, status, reason }: ConditionUpdate): boolean =>
+  reason === "TargetPending" ||
+  (type === "TargetReady" && status === "False" && !targetFailureReasons.some((each) => each === reason))
+
 /** `Ready` says why nothing begins; and so does what fails, because it has the same message as `Ready`. */
 const withHold = (
   held: Option.Option<string>,
@@ -180,7 +185,7 @@ const withHold = (
     onSome: (words) =>
       updates.map((update) =>
         update.type === "Ready" || update.status === "False"
-          ? { ...update, message: `${words}; ${update.message}` }
+          ? { ...update, message: `${words}; ${isStep(update) ? "then " : ""}${update.message}` }
           : update,
       ),
   })

@@ -143,7 +143,7 @@ describe("a paused instance", () => {
       assert.strictEqual(condition(world, "TargetReady")?.reason, "Repairing")
       assert.match(
         condition(world, "TargetReady")?.message ?? "",
-        /^paused since .*; putting back statefulset\/vcluster/,
+        /^paused since .*; then putting back statefulset\/vcluster/,
       )
       yield* annotate(world, null)
       yield* pass(120)
