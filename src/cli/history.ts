@@ -55,8 +55,17 @@ const changedText = ({ changed, more = 0 }: PastOperation): string => {
   return all === 0 ? "" : all === 1 ? (changed[0] ?? "") : `${all} objects`
 }
 
+/** The last three that differ, each by its last try: every try that fails alike has the same words. */
+const failuresOf = (operations: ReadonlyArray<PastOperation>): ReadonlyArray<PastOperation> =>
+  operations
+    .filter(({ message }) => message !== undefined)
+    .filter(
+      ({ reason, message }, at, failed) =>
+        !failed.slice(at + 1).some((later) => later.reason === reason && later.message === message),
+    )
+    .slice(-3)
+
 export const historyText = (operations: ReadonlyArray<PastOperation>, paint: Paint): string => {
-  const failures = operations.filter(({ message }) => message !== undefined).slice(-3)
   return [
     table(
       ["STARTED", "WHAT", "WHY", "VERSION", "TOOK", "OUTCOME", "CHANGED", "TRACE"],
@@ -72,7 +81,7 @@ export const historyText = (operations: ReadonlyArray<PastOperation>, paint: Pai
       ]),
       paint,
     ),
-    ...failures.map(
+    ...failuresOf(operations).map(
       ({ startedAt, reason = "", message = "" }) =>
         `\n${paint("red", plain(`${startedAt.replace(/\.\d+Z$/, "Z")} ${reason}:`))} ${plain(message)}`,
     ),

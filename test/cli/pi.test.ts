@@ -291,6 +291,30 @@ describe("history", () => {
     }),
   )
 
+  it.effect("says once, by its last try, what every try has failed with", () =>
+    Effect.gen(function* () {
+      const failed = (minute: string, message: string) => ({
+        what: "install",
+        why: "FirstInstall",
+        startedAt: `2026-01-01T00:${minute}:00.000Z`,
+        outcome: "failed",
+        reason: "InstallFailed",
+        message,
+        changed: [],
+      })
+      const tries = ["01", "02", "03", "04"].map((minute) => failed(minute, "npm is away"))
+      const other = failed("05", "the disk is full")
+      const data = { "history.json": JSON.stringify({ format: 1, operations: [...tries, other] }) }
+      const said = yield* runPi(["history", "one"], { [PI]: instance, [HISTORY]: { items: [{ data }] } })
+      assert.strictEqual(said.out.match(/ failed/g)?.length, 5)
+      assert.match(
+        said.out,
+        /\n\n2026-01-01T00:04:00Z InstallFailed: npm is away\n\n2026-01-01T00:05:00Z InstallFailed: the disk is full$/,
+      )
+      assert.strictEqual(said.out.split("npm is away").length, 2)
+    }),
+  )
+
   it.effect("as JSON is what is kept", () =>
     Effect.gen(function* () {
       const said = yield* runPi(["history", "one", "-o", "json"], { [PI]: instance, [HISTORY]: historyMap })
@@ -413,6 +437,16 @@ describe("logs", () => {
       assert.include(said.err, "--operator-namespace")
     }),
   )
+
+  it.effect.each(["banana", "10", "-1m", ""])("take no since that is no duration: %s", (since) =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["logs", "one", `--since=${since}`], { [PI]: instance })
+      assert.strictEqual(said.exitCode, 2)
+      assert.deepStrictEqual(said.asked, [])
+      const taken = yield* runPi(["logs", "one", "--since=1h30m"], { [PI]: instance })
+      assert.notStrictEqual(taken.exitCode, 2)
+    }),
+  )
 })
 
 it.effect("retry sets the annotation to a new value, in the instance's namespace", () =>
@@ -425,18 +459,6 @@ it.effect("retry sets the annotation to a new value, in the instance's namespace
     assert.include(said.out, "is Ready: nothing is due")
   }),
 )
-
-describe("the span of logs", () => {
-  it.effect.each(["banana", "10", "-1m", ""])("takes no since that is no duration: %s", (since) =>
-    Effect.gen(function* () {
-      const said = yield* runPi(["logs", "one", `--since=${since}`], { [PI]: instance })
-      assert.strictEqual(said.exitCode, 2)
-      assert.deepStrictEqual(said.asked, [])
-      const taken = yield* runPi(["logs", "one", "--since=1h30m"], { [PI]: instance })
-      assert.notStrictEqual(taken.exitCode, 2)
-    }),
-  )
-})
 
 describe("kubeconfig", () => {
   const folder = () => mkdtempSync(join(tmpdir(), "pi-test-"))

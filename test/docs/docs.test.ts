@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { describe, expect, it } from "vitest"
+import * as AdmissionPolicies from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import { reasonUrl } from "../../src/cli/Documentation.ts"
 import { conditionTypes, eventOnlyReasons, reasons } from "../../src/schema/Conditions.ts"
 import * as Names from "../../src/schema/Names.ts"
@@ -173,6 +174,20 @@ describe("what a user meets is explained:", () => {
     ),
   )("the mark %s", (name) => {
     expect(reference).toContain(`\`${name}\``)
+  })
+
+  const policies = [
+    AdmissionPolicies.POLICY_NAME,
+    AdmissionPolicies.POD_POLICY_NAME,
+    AdmissionPolicies.SERVICE_POLICY_NAME,
+    AdmissionPolicies.INSTANCE_POLICY_NAME,
+  ]
+  it.each(policies)("the admission policy %s, and how it is removed", (name) => {
+    expect(reference).toContain(`\`${name}\``)
+    for (const page of ["docs/install.md", "docs/operate.md"])
+      expect(read(page)).toMatch(
+        new RegExp(`^\\$ kubectl delete validatingadmissionpolicy .*${name}\\b`, "m"),
+      )
   })
 
   it("the metrics, all of which stand in the one table", () => {

@@ -26,6 +26,7 @@ export const defaultText = Effect.fnUntraced(function* (flag: Flag.Flag<unknown>
   const [, value] = yield* flag.parse({ flags: {}, arguments: [] })
   if (Option.isOption(value)) return Option.none<string>()
   if (Array.isArray(value) && value.length === 0) return Option.none()
+  if (value instanceof Map && value.size === 0) return Option.none()
   if (typeof value === "number" && leafOf(flag).typeName === "BYTES") return Option.some(quantity(value))
   if (Duration.isDuration(value)) return Option.some(formatGoDuration(value))
   // The logger's levels are capitalised, the flag's are not.

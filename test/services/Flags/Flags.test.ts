@@ -1,7 +1,7 @@
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Option } from "effect"
-import { Command } from "effect/cli"
+import { Command, type Flag } from "effect/cli"
 import { TestConsole } from "effect/testing"
 import { checkFlags, type Flags, flags, parseAddress } from "../../../src/services/Flags/Flags.ts"
 import * as Help from "../../../src/services/Flags/Help.ts"
@@ -280,7 +280,21 @@ describe("the command line", () => {
       assert.include(lineOf("health-address"), "(default :8081)")
       assert.notInclude(lineOf("npmrc"), "default")
       assert.notInclude(out, "--wizard")
+      assert.notInclude(lineOf("instance-quota"), "(default")
+      assert.notInclude(out, "[object")
     }),
+  )
+
+  it.effect.each(Object.entries(flags))("the default of %s that is shown can be given", ([, flag]) =>
+    Effect.gen(function* () {
+      const any: Flag.Flag<unknown> = flag
+      const shown = yield* Help.defaultText(any)
+      if (Option.isNone(shown)) return
+      const { name } = Help.leafOf(any)
+      const [, unset] = yield* any.parse({ flags: {}, arguments: [] })
+      const [, given] = yield* any.parse({ flags: { [name]: [shown.value] }, arguments: [] })
+      assert.deepStrictEqual(plain(given), plain(unset))
+    }).pipe(Effect.provide(NodeServices.layer)),
   )
 })
 

@@ -16,7 +16,7 @@ export const Paused = ({ object }: Props) => {
   const { t } = useWords()
   const { pausedSince } = dayTwoOf(object)
   return pausedSince === undefined ? (
-    <>{t("asked for, and not yet seen by the operator")}</>
+    t("asked for, and not yet seen by the operator")
   ) : (
     <DateLabel date={pausedSince} />
   )
