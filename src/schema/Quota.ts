@@ -56,9 +56,7 @@ const amountOf = (resource: QuotaResource, text: string): Option.Option<number> 
       case "cpu":
         return suffix === "" ? 1000 : suffix === "m" ? 1 : undefined
       case "bytes":
-        return suffix === "" && number === 0
-          ? 1
-          : Object.entries(binary).find(([name]) => name === suffix)?.[1]
+        return suffix === "" ? 1 : Object.entries(binary).find(([name]) => name === suffix)?.[1]
     }
   })()
   const value = factor === undefined || digits === "" ? Number.NaN : number * factor

@@ -16,7 +16,6 @@ describe("the form of a quota", () => {
     ["bytes of pods", "pods=1Gi"],
     ["half a pod", "pods=0.5"],
     ["no pod at all", "pods=0"],
-    ["bytes without a unit", "requests.memory=8"],
     ["thousandths of a byte", "requests.memory=8m"],
     ["less than nothing", "pods=-1"],
     ["more than can be counted", "requests.memory=999999999999999Ti"],
@@ -28,6 +27,13 @@ describe("the form of a quota", () => {
     const amount = (name: string) => (/memory|storage/.test(name) ? "1Gi" : "1")
     const text = quotaResources.map((name) => `${name}=${amount(name)}`).join(",")
     assert.deepStrictEqual([...Option.getOrThrow(parseQuota(text)).keys()], [...quotaResources])
+  })
+
+  it("takes bytes without a unit", () => {
+    assert.deepStrictEqual(
+      Option.getOrThrow(parseQuota("requests.memory=8589934592")).get("requests.memory"),
+      2 ** 33,
+    )
   })
 
   // As kube-apiserver 1.35 writes them back.

@@ -1,7 +1,8 @@
 // What an instance may take, and the priority of its control plane, with the operator as it is and the world around it simulated.
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { PRIORITY_CLASS } from "../../src/actors/instance/target/controlPlanePriority.ts"
+import { POD_POLICY_NAME } from "../../src/actors/instance/target/AdmissionPolicies.ts"
+import { PRIORITY, PRIORITY_CLASS } from "../../src/actors/instance/target/controlPlanePriority.ts"
 import { DEFAULTS_NAME, QUOTA_NAME } from "../../src/actors/instance/target/quotaManifests.ts"
 import { parseQuota } from "../../src/schema/Quota.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
@@ -71,6 +72,29 @@ describe("the quota of an instance", () => {
       { seed: 1 },
     ))
 
+  it("is away while the control plane is, so that a quota that is used up does not keep its pod from coming back", () =>
+    simulate(
+      Effect.gen(function* () {
+        const world = yield* start(bounded.release)
+        const pod = () => world.admin.get(Kinds.Pod, { namespace: world.hostNamespace(), name: "vcluster-0" })
+        const isThere = () => specs(world)[0] !== undefined
+        yield* until(isThere, "1 minute", "the quota is there")
+        const before = pod()?.metadata.uid
+        world.admin.delete(Kinds.Pod, { namespace: world.hostNamespace(), name: "vcluster-0" })
+        yield* until(() => !isThere(), "1 minute", "the quota is away")
+        yield* until(isThere, "10 minutes", "the quota is there again")
+        assert.notStrictEqual(pod()?.metadata.uid, before)
+        assert.isUndefined(pod()?.metadata.deletionTimestamp)
+        let written = 0
+        world.host.subscribe(({ kind }) => {
+          if (kind.kind === "ResourceQuota" || kind.kind === "LimitRange") written += 1
+        })
+        yield* Effect.sleep("1 hour")
+        assert.strictEqual(written, 0)
+      }),
+      { seed: 1 },
+    ))
+
   it("is a warning where the role of an earlier release does not grant it: instances come up and are Ready", () =>
     simulate(
       Effect.gen(function* () {
@@ -115,6 +139,31 @@ describe("the priority of control planes", () => {
           "30 seconds",
           "it is back",
         )
+      }),
+      { seed: 1 },
+    ))
+
+  it("is asked of no pod while the cluster's default class is as high, whenever that is made", () =>
+    simulate(
+      Effect.gen(function* () {
+        const world = yield* start()
+        const isRanked = () =>
+          JSON.stringify(
+            world.admin.get(Kinds.ValidatingAdmissionPolicy, { name: POD_POLICY_NAME })?.spec,
+          ).includes("object.spec.priority")
+        assert.isTrue(isRanked())
+        const name = "everything"
+        world.admin.create(Kinds.PriorityClass, {
+          apiVersion: "scheduling.k8s.io/v1",
+          kind: "PriorityClass",
+          metadata: { name },
+          value: PRIORITY,
+          globalDefault: true,
+        })
+        yield* until(() => !isRanked(), "1 minute", "pods may have the default class")
+        world.admin.delete(Kinds.PriorityClass, { name })
+        yield* until(isRanked, "1 minute", "pods may not be as high again")
+        assert.isTrue(world.isReady())
       }),
       { seed: 1 },
     ))

@@ -14,6 +14,7 @@ import { type KubeObject, Kubernetes, type ResourceKind } from "../../services/K
 import { makeStore, type StoreChange } from "../../services/Kubernetes/Store.ts"
 import { type FollowedStore, makeFollowedStore, nothingFollowed } from "./FollowedStore.ts"
 import { Settings } from "./Settings.ts"
+import { concernsPriority } from "./target/controlPlanePriority.ts"
 import { SOURCE_SECRET } from "./target/Kubeconfig.ts"
 import { SYNCED_LABEL } from "./target/NetworkPolicies.ts"
 import { CONTROL_PLANE_SELECTOR, RELEASE_SELECTOR } from "./target/observeTarget.ts"
@@ -199,15 +200,16 @@ const protectionWakeups = Effect.fnUntraced(function* (stores: Stores) {
     change._tag === "Deleted" ||
     Option.exists(change.previous, (old) => old.metadata.generation !== change.object.metadata.generation)
   const { controlPlanePriority } = yield* Settings
+  // All of them: the cluster's default class is anybody's.
   const classes = controlPlanePriority
-    ? [changesWhereAllowed(Kinds.PriorityClass, { labelSelector: MANAGED_BY_SELECTOR })]
+    ? [changesWhereAllowed(Kinds.PriorityClass, {}).pipe(Stream.filter(concernsPriority))]
     : []
   const everyInstance = Effect.map(stores.instances.list, (instances) =>
     instances.map((object): Wakeup => ({ key: keyOf(object), reason: "protection" })),
   )
   const again = Effect.andThen(protection.invalidate, everyInstance)
-  const changes = [...followed.map((store) => store.changes), ...classes].map((all) =>
-    Stream.mapEffect(Stream.filter(all, changed), () => again),
+  const changes = [...followed.map((store) => Stream.filter(store.changes, changed)), ...classes].map(
+    Stream.mapEffect(() => again),
   )
   // A server that had no policies has been upgraded: from now on they can be listed.
   const available = Effect.forEach(followed, ({ synced }) => synced).pipe(

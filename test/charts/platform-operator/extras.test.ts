@@ -60,16 +60,34 @@ describe("what an instance may take", () => {
     expect(JSON.stringify(args({}))).not.toContain("instance-quota")
   })
 
+  it("is written out, however large", () => {
+    const [argument = ""] =
+      JSON.stringify(args({ instanceQuota: { "requests.memory": 8589934592 } })).match(
+        /--instance-quota=[^"]*/,
+      ) ?? []
+    expect(argument).toBe("--instance-quota=requests.memory=8589934592")
+  })
+
   it("is refused where it is no amount, or of nothing that can be counted", () => {
-    for (const instanceQuota of [{ "limits.cpu": 4 }, { pods: "many" }, { "requests.memory": "8GB" }])
+    for (const instanceQuota of [
+      { "limits.cpu": 4 },
+      { requestsxcpu: 4 },
+      { pods: "many" },
+      { pods: 0 },
+      { pods: "5Gi" },
+      { "requests.cpu": "4Gi" },
+      { "requests.memory": "8GB" },
+      { "requests.memory": "0Gi" },
+    ])
       expect(renderFailure(chart, { values: { ...needed, instanceQuota } })).toContain("instanceQuota")
   })
 
   it("names what the operator knows", () => {
     const schema = JSON.parse(readFileSync(`${chart}/values.schema.json`, "utf8"))
-    expect(Object.keys(schema.properties.instanceQuota.patternProperties)).toEqual([
-      `^(${quotaResources.join("|")})$`,
-    ])
+    const patterns = Object.keys(schema.properties.instanceQuota.patternProperties).map(
+      (pattern) => new RegExp(pattern, "u"),
+    )
+    expect(quotaResources.filter((name) => !patterns.some((pattern) => pattern.test(name)))).toEqual([])
   })
 })
 

@@ -18,6 +18,7 @@ import {
 } from "./AdmissionPolicies.ts"
 import { applyWhole } from "./applyWhole.ts"
 import { ensureControlPlanePriority, noPriority } from "./controlPlanePriority.ts"
+import { makeRefusals, refusedFor } from "./refusals.ts"
 
 export interface ProtectionState {
   readonly installed: boolean
@@ -25,12 +26,6 @@ export interface ProtectionState {
   /** vClusters that are installed now get the control planes' PriorityClass. */
   readonly priority: boolean
 }
-
-/**
- * So long it is believed that a server has no admission policies: one that is being upgraded, or one of several behind an
- * address, says so for a while.
- */
-const unavailableFor = Duration.minutes(10)
 
 const applyPolicy = Effect.fnUntraced(function* ([policy, binding]: PolicyManifests) {
   yield* applyWhole(ValidatingAdmissionPolicy, policy)
@@ -88,13 +83,18 @@ export class Protection extends Context.Service<
       const known = yield* Ref.make(
         Option.none<{ readonly state: ProtectionState; readonly since: number; readonly changes: number }>(),
       )
+      const refusals = makeRefusals("control planes that are installed now get no priority")
+      const prioritise = controlPlanePriority
+        ? Effect.provideService(ensureControlPlanePriority(refusals), Kubernetes, kubernetes)
+        : Effect.succeed(noPriority)
       const apply = Effect.fn("Protection.ensure")(
-        function* (above: boolean) {
+        function* () {
           const user = yield* kubernetes.whoAmI
           yield* applyPolicy(policyManifests(user))
           yield* unlessForbidden(
             protectInstances ? applyPolicy(instancePolicyManifests()) : removePolicy(INSTANCE_POLICY_NAME),
           )
+          const { above, available } = yield* prioritise
           yield* unlessForbidden(
             allowPrivilegedInstances
               ? removePolicy(POD_POLICY_NAME)
@@ -105,7 +105,11 @@ export class Protection extends Context.Service<
               ? removePolicy(SERVICE_POLICY_NAME)
               : applyPolicy(servicePolicyManifests()),
           )
-          return { installed: true, message: "an admission policy denies deleting service/vcluster" }
+          return {
+            installed: true,
+            message: "an admission policy denies deleting service/vcluster",
+            priority: available,
+          }
         },
         Effect.provideService(Kubernetes, kubernetes),
       )
@@ -118,28 +122,26 @@ export class Protection extends Context.Service<
             // A clock may have been set back meanwhile.
             (one) =>
               one.changes === seen &&
-              (one.state.installed || Math.abs(now - one.since) < Duration.toMillis(unavailableFor)),
+              ((one.state.installed && (one.state.priority || !controlPlanePriority)) ||
+                Math.abs(now - one.since) < Duration.toMillis(refusedFor)),
           )
           return Option.map(believed, ({ state }) => state)
         }),
         ensure: Effect.gen(function* () {
           // Before anything is applied: a change in the middle of it is one that it has not seen.
           const seen = yield* Ref.get(changes)
-          const { available, above } = controlPlanePriority
-            ? yield* Effect.provideService(ensureControlPlanePriority, Kubernetes, kubernetes)
-            : noPriority
-          const policies = yield* apply(above).pipe(
+          const state = yield* apply().pipe(
             Effect.catchIf(
               (error) => error.code === 404,
               () =>
-                Effect.succeed({
+                Effect.map(prioritise, ({ available }) => ({
                   installed: false,
                   message:
                     "this API server has no ValidatingAdmissionPolicy (Kubernetes 1.30 or later): service/vcluster is unprotected",
-                }),
+                  priority: available,
+                })),
             ),
           )
-          const state = { ...policies, priority: available }
           const since = yield* Clock.currentTimeMillis
           yield* Ref.set(known, Option.some({ state, since, changes: seen }))
           return state

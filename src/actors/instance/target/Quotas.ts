@@ -2,10 +2,8 @@
 // changed it. A quota that an operator with another `--instance-quota` has left is made this one's, or goes.
 import { isDeepStrictEqual } from "node:util"
 import { Clock, Context, Duration, Effect, Layer } from "effect"
-import { isUnavailable } from "../../../services/Kubernetes/changesWhereAllowed.ts"
 import { LimitRange, ResourceQuota } from "../../../services/Kubernetes/Kinds.ts"
 import {
-  type KubeError,
   type KubeManifest,
   Kubernetes,
   type KubernetesClient,
@@ -14,9 +12,7 @@ import {
 import type { StoreChange } from "../../../services/Kubernetes/Store.ts"
 import { applyWhole } from "./applyWhole.ts"
 import { DEFAULTS_NAME, QUOTA_NAME } from "./quotaManifests.ts"
-
-/** So long a refusal counts: the role may be upgraded meanwhile. */
-const refusedFor = Duration.minutes(10)
+import { makeRefusals, refusedFor } from "./refusals.ts"
 
 export const quotaKinds: ReadonlyArray<readonly [ResourceKind, string]> = [
   [LimitRange, DEFAULTS_NAME],
@@ -51,11 +47,8 @@ export class Quotas extends Context.Service<
   {
     /** Whether this is what the namespace is known to have. Nothing is what one has that nobody has told of. */
     readonly areApplied: (namespace: string, manifests: ReadonlyArray<KubeManifest>) => Effect.Effect<boolean>
-    /** A right that is missing is a warning: no instance fails for it. */
-    readonly apply: (
-      namespace: string,
-      manifests: ReadonlyArray<KubeManifest>,
-    ) => Effect.Effect<void, KubeError>
+    /** A refusal is a warning: no instance fails for it. */
+    readonly apply: (namespace: string, manifests: ReadonlyArray<KubeManifest>) => Effect.Effect<void>
     /** Whether the namespace has something else now than was applied. */
     readonly heard: (change: StoreChange) => Effect.Effect<boolean>
   }
@@ -66,6 +59,7 @@ export class Quotas extends Context.Service<
       const kubernetes = yield* Kubernetes
       const known = new Map<string, Known>()
       const changed = new Set<string>()
+      const refusals = makeRefusals("the quota of an instance was not written")
       return {
         areApplied: (namespace, manifests) =>
           Effect.map(Clock.currentTimeMillis, (now) => {
@@ -77,18 +71,13 @@ export class Quotas extends Context.Service<
         apply: Effect.fn("Quotas.apply")(function* (namespace, manifests) {
           // Before anything is written: a change in the middle of it is one that it has not seen.
           changed.delete(namespace)
-          const allowed = yield* write(kubernetes, namespace, manifests).pipe(
-            Effect.as(true),
-            Effect.catchIf(isUnavailable, ({ request, message }) =>
-              Effect.logWarning(
-                "the quota of an instance may not be written; upgrade the operator's ClusterRole",
-              ).pipe(Effect.annotateLogs({ request, message }), Effect.as(false)),
-            ),
-            Effect.tapError(() => Effect.sync(() => changed.add(namespace))),
-            Effect.provideService(Kubernetes, kubernetes),
+          const done = yield* Effect.provideService(
+            refusals.attempt(namespace, write(kubernetes, namespace, manifests)),
+            Kubernetes,
+            kubernetes,
           )
           const now = yield* Clock.currentTimeMillis
-          const until = allowed ? Number.POSITIVE_INFINITY : now + Duration.toMillis(refusedFor)
+          const until = done ? Number.POSITIVE_INFINITY : now + Duration.toMillis(refusedFor)
           known.set(namespace, { manifests, until })
         }),
         heard: (change) =>

@@ -7,9 +7,12 @@ import { type InstanceView, Views } from "../Views.ts"
 import { Quotas } from "./Quotas.ts"
 import { quotaManifests } from "./quotaManifests.ts"
 
-const wanted = Effect.fnUntraced(function* (namespace: string, { statefulSet }: InstanceView) {
+const wanted = Effect.fnUntraced(function* (
+  namespace: string,
+  { statefulSet, controlPlanePods }: InstanceView,
+) {
   const { instanceQuota } = yield* Settings
-  return quotaManifests(namespace, instanceQuota, statefulSet)
+  return quotaManifests(namespace, instanceQuota, statefulSet, controlPlanePods)
 })
 
 /** Also where it is not known yet what there should be. */

@@ -2,6 +2,7 @@
 import { Option, Schema } from "effect"
 import { type Amounts, formatAmount, type QuotaResource, quantity } from "../../../schema/Quota.ts"
 import type { KubeManifest, KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
+import { CONTROL_PLANE_POD } from "./observeTarget.ts"
 import { MANAGED_BY } from "./ownership.ts"
 
 /** A tenant reads it in the refusal. */
@@ -126,16 +127,37 @@ const limitRange = (namespace: string, given: Amounts): ReadonlyArray<KubeManife
   ]
 }
 
-/** What there should be. `None` as long as there is no StatefulSet to read what the vCluster takes itself. */
+const PodShape = Schema.Struct({
+  spec: Schema.Struct({ nodeName: Schema.String }),
+  status: Schema.optionalKey(Schema.Struct({ phase: Schema.optionalKey(Schema.String) })),
+})
+const isScheduled = Schema.is(PodShape)
+
+/** Its pod is on a node, and neither ends nor has ended. */
+const controlPlaneRuns = (pods: ReadonlyArray<KubeObject>): boolean =>
+  pods.some(
+    (pod) =>
+      pod.metadata.name === CONTROL_PLANE_POD &&
+      pod.metadata.deletionTimestamp === undefined &&
+      isScheduled(pod) &&
+      pod.status?.phase !== "Failed" &&
+      pod.status?.phase !== "Succeeded",
+  )
+
+/**
+ * What there should be. `None` as long as there is no StatefulSet to read what the vCluster takes itself. Without a control plane
+ * there is no quota: one that is smaller than what is used would keep its pod from coming back, and nothing is synced meanwhile.
+ */
 export const quotaManifests = (
   namespace: string,
   given: Amounts,
   statefulSet: Option.Option<KubeObject>,
+  controlPlanePods: ReadonlyArray<KubeObject>,
 ): Option.Option<ReadonlyArray<KubeManifest>> =>
   given.size === 0
     ? Option.some([])
     : Option.map(statefulSet, (found) => [
         // First the defaults: between the two a pod without them would be refused.
         ...limitRange(namespace, given),
-        quota(namespace, given, ownAmounts(found)),
+        ...(controlPlaneRuns(controlPlanePods) ? [quota(namespace, given, ownAmounts(found))] : []),
       ])

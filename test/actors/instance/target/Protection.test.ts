@@ -12,7 +12,11 @@ import {
   SERVICE_POLICY_NAME,
   servicePolicyManifests,
 } from "../../../../src/actors/instance/target/AdmissionPolicies.ts"
-import { PRIORITY, PRIORITY_CLASS } from "../../../../src/actors/instance/target/controlPlanePriority.ts"
+import {
+  PRIORITY,
+  PRIORITY_CLASS,
+  priorityClassManifest,
+} from "../../../../src/actors/instance/target/controlPlanePriority.ts"
 import { Protection } from "../../../../src/actors/instance/target/Protection.ts"
 import {
   KubeError,
@@ -48,13 +52,15 @@ const over = (
   const applied: Array<KubeManifest> = []
   const patched: Array<Patch> = []
   const deleted: Array<string> = []
-  const meanwhile = { does: Effect.void }
+  const meanwhile = { does: Effect.void, refusesClass: Option.none<KubeError>() }
   const kubernetes = Layer.mock(Kubernetes, {
     list: () => Effect.succeed(classes),
     whoAmI: Effect.succeed("operator"),
     apply: (_, manifest) =>
       Option.match(
-        Option.filter(refusal, () => manifest.kind !== "PriorityClass" && isRefused(manifest.metadata.name)),
+        manifest.kind === "PriorityClass"
+          ? meanwhile.refusesClass
+          : Option.filter(refusal, () => isRefused(manifest.metadata.name)),
         {
           onSome: Effect.fail,
           onNone: () =>
@@ -179,13 +185,18 @@ describe("the protection", () => {
       }),
   )
 
-  const priorityClass = (name: string, value: number, globalDefault = false): KubeObject => ({
+  const priorityClass = (
+    name: string,
+    value: number,
+    globalDefault = false,
+    preemptionPolicy = "Never",
+  ): KubeObject => ({
     apiVersion: "scheduling.k8s.io/v1",
     kind: "PriorityClass",
     metadata: { name, uid: "c", resourceVersion: "1" },
     value,
     globalDefault,
-    preemptionPolicy: "PreemptLowerPriority",
+    preemptionPolicy,
   })
   const isRanked = (manifests: ReadonlyArray<KubeManifest>) =>
     JSON.stringify(manifests.map(({ spec }) => spec)).includes("object.spec.priority")
@@ -201,6 +212,54 @@ describe("the protection", () => {
       assert.isTrue(isRanked(applied))
     }).pipe(Effect.provide(layer))
   })
+
+  it.effect("has a class that displaces nobody: one from before that does is made anew", () => {
+    assert.strictEqual(priorityClassManifest.preemptionPolicy, "Never")
+    const { deleted, layer } = over(Option.none(), {}, false, () => true, [
+      priorityClass(PRIORITY_CLASS, PRIORITY, false, "PreemptLowerPriority"),
+    ])
+    return Effect.gen(function* () {
+      assert.isTrue((yield* (yield* Protection).ensure).priority)
+      assert.deepStrictEqual(deleted, [`PriorityClass ${PRIORITY_CLASS} c`])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("needs no right to write a class that is as it should be", () => {
+    const { deleted, layer, meanwhile } = over(Option.none(), {}, false, () => true, [
+      priorityClass(PRIORITY_CLASS, PRIORITY),
+    ])
+    meanwhile.refusesClass = refused(403, "Forbidden")
+    return Effect.gen(function* () {
+      assert.isTrue((yield* (yield* Protection).ensure).priority)
+      assert.isEmpty(deleted)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect.each([
+    [400, "BadRequest"],
+    [403, "Forbidden"],
+    [422, "Invalid"],
+    [500, "InternalError"],
+  ] as const)(
+    "is there whatever refuses the class of control planes (%s), which is tried again ten minutes later",
+    ([code, reason]) => {
+      const { applied, layer, meanwhile } = over(Option.none())
+      meanwhile.refusesClass = refused(code, reason)
+      return Effect.gen(function* () {
+        const protection = yield* Protection
+        const state = yield* protection.ensure
+        assert.isTrue(state.installed)
+        assert.isFalse(state.priority)
+        assert.deepStrictEqual(applied, all)
+        yield* TestClock.adjust("9 minutes")
+        assert.isTrue(Option.isSome(yield* protection.state))
+        yield* TestClock.adjust("1 minute")
+        assert.isTrue(Option.isNone(yield* protection.state))
+        meanwhile.refusesClass = Option.none()
+        assert.isTrue((yield* protection.ensure).priority)
+      }).pipe(Effect.provide(layer))
+    },
+  )
 
   it.effect("leaves the cluster's default class to instances, however high it is", () => {
     const { applied, deleted, layer } = over(Option.none(), {}, false, () => true, [

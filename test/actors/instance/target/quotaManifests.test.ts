@@ -29,8 +29,19 @@ const statefulSet = (spec: object = {}): KubeObject => ({
     ...spec,
   },
 })
-const specs = (text: string, found: Option.Option<KubeObject> = Option.some(statefulSet())) =>
-  Option.map(quotaManifests("host", Option.getOrThrow(parseQuota(text)), found), (manifests) =>
+const pod = (metadata: object = {}, spec: object = { nodeName: "n" }, phase = "Running"): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "vcluster-0", namespace: "host", uid: "p", resourceVersion: "1", ...metadata },
+  spec,
+  status: { phase },
+})
+const specs = (
+  text: string,
+  found: Option.Option<KubeObject> = Option.some(statefulSet()),
+  pods: ReadonlyArray<KubeObject> = [pod()],
+) =>
+  Option.map(quotaManifests("host", Option.getOrThrow(parseQuota(text)), found, pods), (manifests) =>
     manifests.map(({ kind, spec }) => [kind, spec]),
   )
 
@@ -79,5 +90,16 @@ describe("the quota of an instance", () => {
   it("waits for the control plane, to know what that takes, and is nothing where none is asked for", () => {
     assert.isTrue(Option.isNone(specs("pods=1", Option.none())))
     assert.deepStrictEqual(specs("", Option.none()), Option.some([]))
+  })
+
+  it.each([
+    ["there is none", []],
+    ["it waits for a node", [pod({}, {}, "Pending")]],
+    ["it ends", [pod({ deletionTimestamp: "2026-01-01T00:00:00Z" })]],
+    ["it has failed", [pod({}, { nodeName: "n" }, "Failed")]],
+    ["another one is there", [pod({ name: "vcluster-1" })]],
+  ])("is not in the way of the control plane's pod: no quota while %s", (_, pods) => {
+    const kinds = Option.getOrThrow(specs("pods=1,requests.cpu=1", undefined, pods)).map(([kind]) => kind)
+    assert.deepStrictEqual(kinds, ["LimitRange"])
   })
 })
