@@ -30,15 +30,17 @@ const write = Effect.fnUntraced(function* (
   namespace: string,
   manifests: ReadonlyArray<KubeManifest>,
 ) {
+  const manifestOf = ({ kind }: ResourceKind) => manifests.find((one) => one.kind === kind)
+  // First what goes: a quota that is in the way goes also where the defaults are refused.
   for (const [kind, name] of quotaKinds) {
-    const manifest = manifests.find((one) => one.kind === kind.kind)
-    if (manifest !== undefined) {
-      yield* applyWhole(kind, manifest)
-      continue
-    }
+    if (manifestOf(kind) !== undefined) continue
     const found = yield* kubernetes.list(kind, { namespace, fieldSelector: `metadata.name=${name}` })
     for (const { metadata } of found)
       yield* kubernetes.delete(kind, { namespace, name }, { uid: metadata.uid })
+  }
+  for (const [kind] of quotaKinds) {
+    const manifest = manifestOf(kind)
+    if (manifest !== undefined) yield* applyWhole(kind, manifest)
   }
 })
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { Quotas } from "../../../../src/actors/instance/target/Quotas.ts"
-import { QUOTA_NAME } from "../../../../src/actors/instance/target/quotaManifests.ts"
+import { DEFAULTS_NAME, QUOTA_NAME } from "../../../../src/actors/instance/target/quotaManifests.ts"
 import { KubeError, type KubeManifest, Kubernetes } from "../../../../src/services/Kubernetes/Kubernetes.ts"
 
 const quota: KubeManifest = {
@@ -16,8 +16,19 @@ const quota: KubeManifest = {
 const server = () => {
   const refuses = { with: Option.none<KubeError>() }
   const written: Array<string> = []
+  const deleted: Array<string> = []
   const kubernetes = Layer.mock(Kubernetes, {
-    list: () => Effect.succeed([]),
+    list: ({ kind }) =>
+      Effect.succeed(
+        kind === "ResourceQuota"
+          ? [{ ...quota, metadata: { ...quota.metadata, uid: "u", resourceVersion: "1" } }]
+          : [],
+      ),
+    delete: (_, { name }) =>
+      Effect.sync(() => {
+        deleted.push(name)
+        return true
+      }),
     apply: (_, manifest) =>
       Option.match(refuses.with, {
         onSome: Effect.fail,
@@ -28,12 +39,28 @@ const server = () => {
           }),
       }),
   })
-  return { refuses, written, layer: Quotas.layer.pipe(Layer.provide(kubernetes)) }
+  return { refuses, written, deleted, layer: Quotas.layer.pipe(Layer.provide(kubernetes)) }
 }
 const refusal = (code: number) =>
   Option.some(new KubeError({ code, reason: "No", request: "PATCH resourcequotas", message: "no" }))
 
+const defaults: KubeManifest = {
+  apiVersion: "v1",
+  kind: "LimitRange",
+  metadata: { name: DEFAULTS_NAME, namespace: "host" },
+  spec: { limits: [] },
+}
+
 describe("the quotas", () => {
+  it.effect("that are in the way go also where the defaults are refused", () => {
+    const { refuses, deleted, layer } = server()
+    refuses.with = refusal(422)
+    return Effect.gen(function* () {
+      yield* (yield* Quotas).apply("host", [defaults])
+      assert.deepStrictEqual(deleted, [QUOTA_NAME])
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect.each([0, 400, 403, 404, 422, 500])(
     "that a server refuses (%s) fail nobody: each refusal is told once, and tried again ten minutes later",
     (code) => {
