@@ -6,8 +6,11 @@ import type { KubeError } from "../../../services/Kubernetes/Kubernetes.ts"
 /** So long it counts: the server may be being upgraded, or be one of several behind an address, and what refuses may be mended. */
 export const refusedFor = Duration.minutes(10)
 
-/** `attempt` gives whether `effect` was done. The same refusal of the same `subject` is logged again only after one that was not. */
-export const makeRefusals = (warning: string) => {
+/**
+ * `lacks`: what comes of it, for the log. `attempt` gives whether `effect` was done; the same refusal of the same `subject` is
+ * logged again only after one that was not.
+ */
+export const makeRefusals = (lacks: string) => {
   const told = new Map<string, string>()
   const attempt = <R>(
     subject: string,
@@ -20,8 +23,8 @@ export const makeRefusals = (warning: string) => {
         const refusal = `${request} ${code} ${reason}`
         const isNew = told.get(subject) !== refusal
         told.set(subject, refusal)
-        const log = Effect.logWarning(warning).pipe(
-          Effect.annotateLogs({ subject, request, code, reason, message }),
+        const log = Effect.logWarning("refused, and done without").pipe(
+          Effect.annotateLogs({ lacks, subject, request, code, reason, message }),
         )
         return Effect.as(Effect.when(log, Effect.succeed(isNew)), false)
       }),
