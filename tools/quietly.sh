@@ -6,34 +6,20 @@
 #   quiet_shown=FUNCTION          what of the words is shown (from $1; default: all)
 #
 # However the script ends, nothing of the step runs on behind it, and no log is left. The step has the script's locks, too:
-# where the script alone is killed, they are held until nothing of the step is left. Of a signal the script's `say` says that it
-# has come; the step then has three seconds to end by itself, and a second signal takes these away.
-quiet_log='' quiet_step='' quiet_watch='' quiet_progress='' quiet_shown=cat quiet_patience=30
+# where the script alone is killed, they are held until nothing of the step is left.
+quiet_log='' quiet_step='' quiet_watch='' quiet_progress='' quiet_shown=cat
 
 # Ends groups of processes, and returns when they have ended.
 quiet_kill() {
-  local group tenths
+  local group
   for group; do
     kill -TERM -- "-$group" 2> /dev/null || true
-    for ((tenths = 0; tenths < quiet_patience; tenths++)); do
-      kill -0 "$group" 2> /dev/null || break
-      sleep 0.1 || true
-    done
-    kill -KILL -- "-$group" 2> /dev/null || true
     wait "$group" 2> /dev/null || true
   done
 }
 
-# CODE: what the script ends with.
-quiet_stop() {
-  # Whoever listened may be gone.
-  trap '' PIPE
-  say "interrupted: ending what it had begun, in ${quiet_patience%?} seconds at most (once more: at once)" || true
-  exit "$1"
-}
-
 quiet_end() {
-  trap 'quiet_patience=0' INT TERM HUP
+  trap '' INT TERM HUP
   # shellcheck disable=SC2086 # each is a number, or nothing
   quiet_kill $quiet_watch $quiet_step
   [ -z "$quiet_log" ] || rm -f "$quiet_log"
@@ -45,9 +31,9 @@ quietly() {
   local code=0
   quiet_log=$(mktemp)
   trap quiet_end EXIT
-  trap 'quiet_stop 130' INT
-  trap 'quiet_stop 143' TERM
-  trap 'quiet_stop 129' HUP
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  trap 'exit 129' HUP
   # In groups of their own, so that each can be ended whole.
   set -m
   "$@" > "$quiet_log" 2>&1 < /dev/null &
