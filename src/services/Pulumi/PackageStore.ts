@@ -102,22 +102,19 @@ export const makePackageStore = Effect.fn("PackageStore.make")(function* (
   /** Stat marks of what this process has verified byte by byte. */
   const verified = new Map<string, string>()
 
-  const remove = (path: string) =>
-    makeWritable(path).pipe(
-      // A file, or what is gone already.
-      Effect.ignore,
-      Effect.andThen(fs.remove(path, { recursive: true, force: true })),
+  const remove = (directory: string) =>
+    makeWritable(directory).pipe(
+      Effect.andThen(fs.remove(directory, { recursive: true, force: true })),
       Effect.ignore,
     )
 
   /** What an earlier operator began and never finished, and what was found broken. */
   const sweep = Effect.gen(function* () {
     const names = yield* fs.readDirectory(packagesDir).pipe(Effect.orElseSucceed((): Array<string> => []))
-    const { incarnation } = options.identity
-    const isOurs = (name: string) =>
-      name.startsWith(`${temporaryPrefix}${incarnation}-`) || name.endsWith(`.${incarnation}.tmp`)
-    const isBegun = (name: string) => name.startsWith(temporaryPrefix) || name.endsWith(".tmp")
-    const stale = names.filter((name) => name.startsWith(brokenPrefix) || (isBegun(name) && !isOurs(name)))
+    const ours = `${temporaryPrefix}${options.identity.incarnation}-`
+    const stale = names.filter(
+      (name) => name.startsWith(brokenPrefix) || (name.startsWith(temporaryPrefix) && !name.startsWith(ours)),
+    )
     yield* Effect.forEach(stale, (name) => remove(`${packagesDir}/${name}`), { discard: true })
     yield* Effect.ignore(removeTemporaries(packagesDir))
   })
