@@ -91,13 +91,12 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
     return { reason: "Pending", message: "the operator has not looked at it yet: is it running?" }
   }
   const { pausedSince, windowOpens } = dayTwoOf(instance, now)
-  if (ready.status !== "True" && pausedSince !== undefined && deletionTimestamp === undefined) {
-    const { message = "" } = toldBy(instance, ready, target)
-    return { reason: "Paused", message, since: pausedSince }
-  }
   if (ready.status !== "True") {
     const told = toldBy(instance, ready, target)
     const { reason = "", message = "" } = told
+    if (pausedSince !== undefined && deletionTimestamp === undefined) {
+      return { reason: "Paused", message, since: pausedSince }
+    }
     const since = latest([
       deletionTimestamp,
       told.lastTransitionTime,

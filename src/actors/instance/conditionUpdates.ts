@@ -3,12 +3,11 @@ import { Option } from "effect"
 import { type ConditionUpdate, targetFailureReasons } from "../../schema/Conditions.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
 import type { DeletionReport, Facts, InstallFailure } from "./Facts.ts"
-import type { TargetCondition } from "./target/TargetState.ts"
 
 type Installed = NonNullable<InstanceRecord["installed"]>
 
-export const isTargetFailure = (condition: TargetCondition): boolean =>
-  targetFailureReasons.some((reason) => reason === condition.reason)
+export const isTargetFailure = ({ reason }: { readonly reason: string }): boolean =>
+  targetFailureReasons.some((each) => each === reason)
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
 
@@ -171,9 +170,9 @@ const deletionUpdates = (
 }
 
 /** Of a step that does not begin yet. */
-const isStep = ({ type, status, reason }: ConditionUpdate): boolean =>
-  reason === "TargetPending" ||
-  (type === "TargetReady" && status === "False" && !targetFailureReasons.some((each) => each === reason))
+const isStep = (update: ConditionUpdate): boolean =>
+  update.reason === "TargetPending" ||
+  (update.type === "TargetReady" && update.status === "False" && !isTargetFailure(update))
 
 /** `Ready` says why nothing begins; and so does what fails, because it has the same message as `Ready`. */
 const withHold = (

@@ -37,7 +37,7 @@ const isOperators = (start: Start): boolean => start._tag === "TargetStep" && st
 const canWait = (start: Start): boolean =>
   start._tag === "Install" && (start.reason === "RepairDue" || start.reason === "VersionChanged")
 
-/** Why this may not begin now, which is milliseconds since the epoch; nothing when it may. */
+/** Why this may not begin now; nothing when it may. `now`: milliseconds since the epoch. */
 export const whyNot = (start: Start, rules: Rules, now: number): Option.Option<Closed> => {
   if (isOperators(start)) return Option.none()
   if (Option.isSome(rules.pausedSince)) return Option.some({ _tag: "Paused", since: rules.pausedSince.value })

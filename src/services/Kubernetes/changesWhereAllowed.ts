@@ -1,7 +1,13 @@
 // Follows a kind that the role of an earlier release does not let the operator see. A watch that is refused keeps it from being
 // ready; of this kind nothing is wanted then but what it can do without.
-import { Effect, Schedule, Stream } from "effect"
-import { type KubeError, Kubernetes, type ListOptions, type ResourceKind } from "./Kubernetes.ts"
+import { Effect, Option, Schedule, Stream } from "effect"
+import {
+  type KubeError,
+  type KubeObject,
+  Kubernetes,
+  type ListOptions,
+  type ResourceKind,
+} from "./Kubernetes.ts"
 import { makeStore, type StoreChange } from "./Store.ts"
 
 /** What may not be seen, or is not served, is asked for again after this long. */
@@ -9,13 +15,13 @@ const patience = "10 minutes"
 
 export const isUnavailable = ({ code }: KubeError): boolean => code === 403 || code === 404
 
-/** Whether the kind can be listed: asked until there is an answer. */
-const canList = Effect.fnUntraced(function* (kind: ResourceKind, options: ListOptions) {
+/** What there is, asked for until there is an answer; `None` where it may not be seen. */
+const listed = Effect.fnUntraced(function* (kind: ResourceKind, options: ListOptions) {
   const kubernetes = yield* Kubernetes
-  return yield* Effect.map(kubernetes.list(kind, options), () => true).pipe(
-    Effect.catchIf(isUnavailable, () => Effect.succeed(false)),
+  return yield* Effect.asSome(kubernetes.list(kind, options)).pipe(
+    Effect.catchIf(isUnavailable, () => Effect.succeedNone),
     Effect.retry(Schedule.spaced("10 seconds")),
-    Effect.orElseSucceed(() => false),
+    Effect.orElseSucceed(() => Option.none<ReadonlyArray<KubeObject>>()),
   )
 })
 
@@ -26,8 +32,8 @@ export const changesWhereAllowed = (
 ): Stream.Stream<StoreChange, never, Kubernetes> =>
   Stream.unwrap(
     Effect.gen(function* () {
-      yield* canList(kind, options).pipe(
-        Effect.repeat({ until: (allowed: boolean) => allowed, schedule: Schedule.spaced(patience) }),
+      yield* listed(kind, options).pipe(
+        Effect.repeat({ until: Option.isSome, schedule: Schedule.spaced(patience) }),
       )
       const store = yield* makeStore(kind, options)
       return store.changes
@@ -35,11 +41,8 @@ export const changesWhereAllowed = (
   )
 
 /** What there is; nothing of what may not be seen. */
-export const listWhereAllowed = Effect.fnUntraced(function* (kind: ResourceKind, options: ListOptions) {
-  const kubernetes = yield* Kubernetes
-  return yield* kubernetes.list(kind, options).pipe(
-    Effect.catchIf(isUnavailable, () => Effect.succeed([])),
-    Effect.retry(Schedule.spaced("10 seconds")),
-    Effect.orElseSucceed(() => []),
+export const listWhereAllowed = (kind: ResourceKind, options: ListOptions) =>
+  Effect.map(
+    listed(kind, options),
+    Option.getOrElse((): ReadonlyArray<KubeObject> => []),
   )
-})

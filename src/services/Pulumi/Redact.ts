@@ -1,7 +1,6 @@
 // Takes secrets out of what a program said, in every form in which one can come by: as it is, inside JSON, in
 // base64, in a URL. What a kubeconfig carries encoded is looked for decoded too. What a program has made itself, and
 // nobody knows here, is taken out by its shape.
-
 import { REDACTED, withoutSecrets } from "../../schema/Secrets.ts"
 import { parseYaml } from "../Kubernetes/Yaml.ts"
 

@@ -63,10 +63,10 @@ export const vclusterValues = (input: VclusterValuesInput): Record<string, unkno
       proxy: { extraSANs: [host] },
       statefulSet: {
         image: input.image === undefined ? openSource : imageParts(input.image),
-        // On a volume, kept when the StatefulSet goes: the host namespace's deletion takes it.
         ...(input.priorityClassName === undefined
           ? {}
           : { scheduling: { priorityClassName: input.priorityClassName } }),
+        // On a volume, kept when the StatefulSet goes: the host namespace's deletion takes it.
         persistence: { volumeClaim: { enabled: true, retentionPolicy: "Retain" } },
       },
     },
