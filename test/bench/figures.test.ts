@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { median, ratios, result, summarise, table } from "./figures.ts"
+import { median, percentile, ratios, result, summarise, table } from "./figures.ts"
 
 describe("the figures of a benchmark", () => {
   it("are told by the one in the middle, whatever their order", () => {
@@ -41,5 +41,14 @@ describe("the figures of a benchmark", () => {
       figures: [460, 400],
     })
     expect(result(told)).toMatchObject({ goal: null, met: null })
+  })
+})
+
+describe("a percentile", () => {
+  it("is one of the figures, the least that so large a share does not exceed", () => {
+    const figures = Array.from({ length: 100 }, (_, index) => 100 - index)
+    expect(percentile(figures, 0.5)).toBe(50)
+    expect(percentile(figures, 0.99)).toBe(99)
+    expect(percentile([7], 0.99)).toBe(7)
   })
 })

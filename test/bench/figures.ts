@@ -25,6 +25,12 @@ export const median = (figures: ReadonlyArray<number>): number => {
   return middle.reduce((sum, figure) => sum + figure, 0) / middle.length
 }
 
+/** The least of them that so large a share does not exceed. */
+export const percentile = (figures: ReadonlyArray<number>, share: number): number => {
+  const sorted = figures.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
+}
+
 export const summarise = ({ figures, goal }: Series): Summary => {
   const summary = { minimum: Math.min(...figures), median: median(figures), maximum: Math.max(...figures) }
   return goal === undefined ? summary : { ...summary, met: summary.median <= goal }

@@ -9,8 +9,8 @@ import { loadavg, tmpdir } from "node:os"
 import path from "node:path"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Effect } from "effect"
-import { ratios, result, type Series, table } from "./figures.ts"
-import { burst, crowd, failing, installCost, percentile } from "./host/measures.ts"
+import { percentile, ratios, result, type Series, table } from "./figures.ts"
+import { burst, crowd, failing, installCost } from "./host/measures.ts"
 import { buildBoth, type SceneOptions, type Side } from "./host/scene.ts"
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 3)

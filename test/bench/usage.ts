@@ -9,11 +9,9 @@ const statOf = (pid: string): ReadonlyArray<string> => {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")
 }
 
-/** Seconds; the kernel tells them in hundredths. */
-const cpuSeconds = (): { readonly own: number; readonly children: number } => {
-  const [user = 0, system = 0, childrenUser = 0, childrenSystem = 0] = statOf("self")
-    .slice(11, 15)
-    .map(Number)
+/** Of a process, and of its children that it has waited for: seconds; the kernel tells them in hundredths. */
+export const cpuSeconds = (pid = "self"): { readonly own: number; readonly children: number } => {
+  const [user = 0, system = 0, childrenUser = 0, childrenSystem = 0] = statOf(pid).slice(11, 15).map(Number)
   return { own: (user + system) / 100, children: (childrenUser + childrenSystem) / 100 }
 }
 

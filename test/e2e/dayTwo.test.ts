@@ -2,6 +2,7 @@
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_WINDOW } from "../../src/schema/Names.ts"
+import { full } from "./support/Cluster.ts"
 import {
   conditionOf,
   deleteInstance,
@@ -20,7 +21,6 @@ import { until, untilTrue } from "./support/Until.ts"
 holdOperator("shared")
 leavesNothing("day-two")
 
-const full = process.env.E2E_FULL === "1"
 const key: Key = { namespace: "day-two", name: "one" }
 const inNamespace = ["--namespace", key.namespace]
 const annotate = (text: string) => kubectl(["annotate", "--overwrite", "pi", key.name, text, ...inNamespace])

@@ -7,6 +7,7 @@ import { at } from "../twins/kubernetes/Json.ts"
 import { simulate, until } from "../twins/simulation/Simulation.ts"
 import type { World } from "../twins/world/World.ts"
 import { start } from "./deletions.ts"
+import { watchReady } from "./watchReady.ts"
 
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -22,15 +23,6 @@ const selector = (world: World, direction: keyof typeof WORKLOAD_POLICIES) =>
       "podSelector",
     ),
   )
-
-/** Whether the instance was Ready all the while, from now on. */
-const watchReady = (world: World) => {
-  let ready = true
-  world.host.subscribe(({ kind }) => {
-    if (kind.kind === "PlatformInstance") ready &&= world.isReady()
-  })
-  return () => ready
-}
 
 describe("the network of an instance's workloads", () => {
   it("is left to the policies of a namespace inside that has some, for as long; the instance is Ready throughout", () =>

@@ -10,6 +10,7 @@ import { at } from "../twins/kubernetes/Json.ts"
 import { simulate, until } from "../twins/simulation/Simulation.ts"
 import type { World } from "../twins/world/World.ts"
 import { start } from "./deletions.ts"
+import { watchReady } from "./watchReady.ts"
 
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -24,15 +25,6 @@ const kept = [
 ] as const
 const specs = (world: World) =>
   kept.map(([kind, name]) => world.admin.get(kind, { namespace: world.hostNamespace(), name })?.spec)
-
-/** Whether the instance was Ready all the while, from now on. */
-const watchReady = (world: World) => {
-  let ready = true
-  world.host.subscribe(({ kind }) => {
-    if (kind.kind === "PlatformInstance") ready &&= world.isReady()
-  })
-  return () => ready
-}
 
 describe("the quota of an instance", () => {
   it("comes to one that is there, is put back when edited or removed, follows the flag and goes with it; the instance is Ready throughout", () =>

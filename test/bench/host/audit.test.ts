@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { type AuditReader, auditReader, isEvent, isWatch, isWrite } from "./audit.ts"
-import { latencies, percentile } from "./measures.ts"
+import { latencies } from "./measures.ts"
 
 let folder: string
 let file: string
@@ -79,14 +79,5 @@ describe("an audit log", () => {
     const [first, ...more] = latencies(reader.read(), "ours")
     expect(more).toEqual([])
     expect(first).toBeCloseTo(5.5, 3)
-  })
-})
-
-describe("a percentile", () => {
-  it("is one of the figures, the least that so large a share does not exceed", () => {
-    const figures = Array.from({ length: 100 }, (_, index) => 100 - index)
-    expect(percentile(figures, 0.5)).toBe(50)
-    expect(percentile(figures, 0.99)).toBe(99)
-    expect(percentile([7], 0.99)).toBe(7)
   })
 })

@@ -39,11 +39,6 @@ export const latencies = (asked: ReadonlyArray<Asked>, side: string): ReadonlyAr
   })
 }
 
-export const percentile = (figures: ReadonlyArray<number>, share: number): number => {
-  const sorted = figures.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
-}
-
 export interface Cost {
   readonly requests: number
   readonly writes: number
@@ -112,7 +107,6 @@ export const burst = Effect.fnUntraced(function* (options: SceneOptions, count: 
 }, Effect.scoped)
 
 export interface Crowd {
-  readonly count: number
   /** MiB: after the installs, and of a process that has found the instances Ready. */
   readonly rss: number
   readonly rssAfterStart: number
@@ -176,7 +170,6 @@ export const crowd = Effect.fnUntraced(function* (options: SceneOptions, count: 
   )
   const afterOutage = Math.max(0, ...[...kinds.values()].map(({ length }) => length))
   return {
-    count,
     rss,
     rssAfterStart,
     readyz: second.secondsToReady,

@@ -174,7 +174,7 @@ const services = Layer.mergeAll(helm, pulumi, actorsLayer(identity)).pipe(
 )
 const serving = Layer.mergeAll(
   healthLayer({ host: "127.0.0.1", port: Number(flags["probe-port"]) }),
-  metricsLayer({ host: "127.0.0.1", port: Number(flags["probe-port"]) + 1 }),
+  metricsLayer({ host: "127.0.0.1", port: 0 }),
   processMetricsLayer,
   measuresLayer({
     version: releaseJson.operatorVersion,

@@ -3,12 +3,15 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer, connect as dial } from "node:net"
 import path from "node:path"
-import { Data, Effect, Redacted, Schedule } from "effect"
+import { Data, Effect, Option, Redacted, Schedule, Schema } from "effect"
+import { findCondition } from "../../../src/schema/Conditions.ts"
+import { PlatformInstanceStatus } from "../../../src/schema/PlatformStatus.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import { connect } from "../../../src/services/Kubernetes/KubernetesLive.ts"
-import { startApiServer } from "../../services/Pulumi/apiServer.ts"
+import { freePort, startApiServer, stopped } from "../../services/Pulumi/apiServer.ts"
 import { temporary } from "../../services/Pulumi/harness.ts"
+import { cpuSeconds } from "../usage.ts"
 import { auditPolicy, auditReader } from "./audit.ts"
 
 export class BenchError extends Data.TaggedError("BenchError")<{ readonly message: string }> {}
@@ -45,13 +48,6 @@ export interface SceneOptions {
   /** Seconds. */
   readonly targetPoll?: number
 }
-
-const stopped = (child: ChildProcess) =>
-  Effect.callback<void>((resume) => {
-    if (child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
-    child.once("exit", () => resume(Effect.void))
-    child.kill("SIGKILL")
-  })
 
 const firstLine = (child: ChildProcess) =>
   Effect.callback<string, BenchError>((resume) => {
@@ -96,15 +92,6 @@ const memoryOf = (pid: number, field: "VmRSS" | "VmHWM"): number =>
   Number(
     new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0,
   ) / 1024
-
-/** Seconds of CPU time that a process has used. */
-const cpuOf = (pid: number): number => {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-  return (Number(fields[11]) + Number(fields[12])) / 100
-}
-
-let nextPort = 18_080
 
 export const makeScene = Effect.fnUntraced(function* (options: SceneOptions) {
   const { side, programs, helm = 50, start = 100, up = 200, slots = 10, targetPoll = 10 } = options
@@ -160,8 +147,7 @@ export const makeScene = Effect.fnUntraced(function* (options: SceneOptions) {
 
   /** Starts the operator; ends with the scope. `counted`: its bytes are, and its requests take a longer way. */
   const startOperator = Effect.fnUntraced(function* (how: { readonly counted?: boolean } = {}) {
-    const port = nextPort
-    nextPort += 2
+    const port = yield* freePort
     const began = performance.now()
     const [program, args] =
       side === "ours"
@@ -210,10 +196,7 @@ export const makeScene = Effect.fnUntraced(function* (options: SceneOptions) {
       stop: stopped(child),
       rss: () => memoryOf(pid, "VmRSS"),
       peakRss: () => memoryOf(pid, "VmHWM"),
-      cpu: () => cpuOf(pid),
-      metrics: Effect.promise(() =>
-        fetch(`http://127.0.0.1:${port + 1}/metrics`).then((answer) => answer.text()),
-      ),
+      cpu: () => cpuSeconds(String(pid)).own,
       /** Of ours: what its event loop was late by since the last time, in milliseconds. */
       loopDelay: Effect.promise(async () => {
         said = ""
@@ -259,17 +242,11 @@ export const makeScene = Effect.fnUntraced(function* (options: SceneOptions) {
 })
 export type Scene = Effect.Success<ReturnType<typeof makeScene>>
 
-const isReady = (object: KubeObject): boolean => {
-  const status = object.status
-  if (typeof status !== "object" || status === null || !("conditions" in status)) return false
-  const { conditions } = status
-  return (
-    Array.isArray(conditions) &&
-    conditions.some(
-      (condition: { type: string; status: string; observedGeneration?: number }) =>
-        condition.type === "Ready" &&
-        condition.status === "True" &&
-        condition.observedGeneration === object.metadata.generation,
-    )
-  )
-}
+const decodeStatus = Schema.decodeUnknownOption(PlatformInstanceStatus)
+
+/** Of its newest generation. */
+const isReady = ({ metadata, status }: KubeObject): boolean =>
+  Option.exists(decodeStatus(status), ({ conditions }) => {
+    const ready = findCondition(conditions, "Ready")
+    return ready?.status === "True" && ready.observedGeneration === metadata.generation
+  })

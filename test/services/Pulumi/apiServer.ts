@@ -1,6 +1,6 @@
 // A real API server on loopback: etcd and kube-apiserver, no controller and no node. Objects are stored and admitted
 // for real; nothing runs. Both are children of the test and end with its scope.
-import { spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { generateKeyPairSync } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
@@ -21,7 +21,8 @@ export const programPath = (name: string): string | undefined => {
     : undefined
 }
 
-const freePort = Effect.callback<number>((resume) => {
+/** Of 127.0.0.1, and nobody's just now. */
+export const freePort = Effect.callback<number>((resume) => {
   const server = createServer()
   server.listen(0, "127.0.0.1", () => {
     const address = server.address()
@@ -30,14 +31,18 @@ const freePort = Effect.callback<number>((resume) => {
   })
 })
 
+/** Kills it, and ends when it has ended. */
+export const stopped = (child: ChildProcess) =>
+  Effect.callback<void>((resume) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
+    child.once("exit", () => resume(Effect.void))
+    child.kill("SIGKILL")
+  })
+
 const start = (program: string, args: ReadonlyArray<string>) =>
   Effect.acquireRelease(
     Effect.sync(() => spawn(programPath(program) ?? program, args, { stdio: "ignore" })),
-    (child) =>
-      Effect.callback<void>((resume) => {
-        child.once("exit", () => resume(Effect.void))
-        child.kill("SIGKILL")
-      }),
+    stopped,
   )
 
 export class KubectlError extends Data.TaggedError("KubectlError")<{ readonly message: string }> {}

@@ -25,6 +25,7 @@ import {
   Kubernetes,
   type Patch,
 } from "../../../../src/services/Kubernetes/Kubernetes.ts"
+import { priorityClass } from "../../support/priorityClasses.ts"
 import { settings } from "../../support/World.ts"
 
 const all: ReadonlyArray<KubeManifest> = [
@@ -185,19 +186,6 @@ describe("the protection", () => {
       }),
   )
 
-  const priorityClass = (
-    name: string,
-    value: number,
-    globalDefault = false,
-    preemptionPolicy = "Never",
-  ): KubeObject => ({
-    apiVersion: "scheduling.k8s.io/v1",
-    kind: "PriorityClass",
-    metadata: { name, uid: "c", resourceVersion: "1" },
-    value,
-    globalDefault,
-    preemptionPolicy,
-  })
   const isRanked = (manifests: ReadonlyArray<KubeManifest>) =>
     JSON.stringify(manifests.map(({ spec }) => spec)).includes("object.spec.priority")
 

@@ -7,20 +7,8 @@ import {
 } from "../../../../src/actors/instance/target/controlPlanePriority.ts"
 import type { KubeObject } from "../../../../src/services/Kubernetes/Kubernetes.ts"
 import type { StoreChange } from "../../../../src/services/Kubernetes/Store.ts"
+import { priorityClass } from "../../support/priorityClasses.ts"
 
-const found = (
-  name: string,
-  value: number,
-  globalDefault = false,
-  preemptionPolicy = "Never",
-): KubeObject => ({
-  apiVersion: "scheduling.k8s.io/v1",
-  kind: "PriorityClass",
-  metadata: { name, uid: "u", resourceVersion: "1" },
-  value,
-  globalDefault,
-  preemptionPolicy,
-})
 const upserted = (object: KubeObject, previous?: KubeObject): StoreChange => ({
   _tag: "Upserted",
   object,
@@ -28,10 +16,10 @@ const upserted = (object: KubeObject, previous?: KubeObject): StoreChange => ({
 })
 const deleted = (object: KubeObject): StoreChange => ({ _tag: "Deleted", object })
 
-const own = found(PRIORITY_CLASS, PRIORITY)
-const high = found("everything", PRIORITY, true)
-const low = found("everything", PRIORITY - 1, true)
-const noDefault = found("everything", PRIORITY)
+const own = priorityClass(PRIORITY_CLASS, PRIORITY)
+const high = priorityClass("everything", PRIORITY, true)
+const low = priorityClass("everything", PRIORITY - 1, true)
+const noDefault = priorityClass("everything", PRIORITY)
 
 describe("the priority of control planes", () => {
   it.each([
@@ -40,11 +28,11 @@ describe("the priority of control planes", () => {
     ["a high class that is the default no more", upserted(noDefault, high)],
     ["a high default class that is removed", deleted(high)],
     ["their class when it is removed", deleted(own)],
-    ["their class when it is of another value", upserted(found(PRIORITY_CLASS, 7))],
-    ["their class when it is the default", upserted(found(PRIORITY_CLASS, PRIORITY, true), own)],
+    ["their class when it is of another value", upserted(priorityClass(PRIORITY_CLASS, 7))],
+    ["their class when it is the default", upserted(priorityClass(PRIORITY_CLASS, PRIORITY, true), own)],
     [
       "their class when it displaces others",
-      upserted(found(PRIORITY_CLASS, PRIORITY, false, "PreemptLowerPriority")),
+      upserted(priorityClass(PRIORITY_CLASS, PRIORITY, false, "PreemptLowerPriority")),
     ],
   ])("is looked at again for %s", (_, change) => {
     assert.isTrue(concernsPriority(change))
