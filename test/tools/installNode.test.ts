@@ -94,7 +94,7 @@ describe("install-node", () => {
     const npm = install(
       `echo 'npm http fetch GET https://registry.example/effect attempt 1 failed with EAI_AGAIN' >&2\n${untilGo}\necho 'npm error code EAI_AGAIN' >&2\nexit 1`,
     )
-    await npm.says("npm: registry.example does not answer (EAI_AGAIN, try 1 of 3)")
+    await npm.says("npm: registry.example does not answer for effect (EAI_AGAIN, try 1 of 3)")
     writeFileSync(path.join(place, "go"), "")
     assert.strictEqual(await npm.ended, 1)
     assert.include(npm.said(), "npm error code EAI_AGAIN")
@@ -127,6 +127,57 @@ describe("install-node", () => {
       assert.deepStrictEqual(left(), [])
     },
   )
+
+  it("told to end, ends an npm that does not listen, and all that this has begun", async () => {
+    const { child, ended, said } = install(`trap '' INT TERM HUP\nsh -c '${untilGo}' &\n${untilGo}`)
+    const npm = await pidOfNpm()
+    child.kill("SIGINT")
+    assert.strictEqual(await ended, 130)
+    assert.include(said(), "npm: interrupted: ending what it had begun, in 3 seconds at most")
+    assert.isFalse(isAlive(npm))
+    assert.isTrue(isLockFree())
+    assert.deepStrictEqual(left(), [])
+  })
+
+  it("told to end the moment npm begins, ends it", async () => {
+    // The earliest that a signal can come with something to end: its number may not be known yet.
+    const { ended, said } = install(`trap '' INT TERM HUP\nkill -INT $PPID\n${untilGo}`)
+    assert.strictEqual(await ended, 130)
+    assert.include(said(), "npm: interrupted")
+    assert.isFalse(isAlive(await pidOfNpm()))
+    assert.isTrue(isLockFree())
+    assert.deepStrictEqual(left(), [])
+  })
+
+  it("told twice, waits for nothing", async () => {
+    const file = path.join(checkout(), "tools/quietly.sh")
+    const patient = readFileSync(file, "utf8").replace("quiet_patience=30", "quiet_patience=360000")
+    assert.include(patient, "quiet_patience=360000")
+    writeFileSync(file, patient)
+    const { child, ended, says } = install(`trap '' INT TERM HUP\n${untilGo}`)
+    const npm = await pidOfNpm()
+    child.kill("SIGINT")
+    await says("interrupted")
+    child.kill("SIGINT")
+    assert.strictEqual(await ended, 130)
+    assert.isFalse(isAlive(npm))
+  })
+
+  it("told to end, leaves nothing that passes for installed", async () => {
+    const works = `mkdir -p node_modules/.bin; ln -sf ${process.execPath} node_modules/.bin/node`
+    assert.strictEqual(await install(works).ended, 0)
+    const lock = path.join(checkout(), "package-lock.json")
+    writeFileSync(lock, '{"other":1}')
+    rmSync(path.join(place, "pid"))
+    const { child, ended } = install(untilGo)
+    await pidOfNpm()
+    child.kill("SIGINT")
+    assert.strictEqual(await ended, 130)
+    writeFileSync(lock, "{}")
+    const again = install(works)
+    assert.strictEqual(await again.ended, 0)
+    assert.include(again.said(), "installed node v")
+  })
 
   it("killed alone leaves the lock to the npm that goes on without it", async () => {
     const { child } = install(untilGo)
