@@ -169,7 +169,7 @@ describe("a version that does not exist", () => {
           assert.deepInclude(condition, { status: "False", reason: "InstallFailed" })
           assert.match(
             condition?.message ?? "",
-            /^fetch package \(version 6\.0\.99\): The registry has no @di-framework\/platform 6\.0\.99; correct spec\.version/,
+            /^fetch package \(version 6\.0\.99\): The registry \S* ?has no version 6\.0\.99 of @di-framework\/platform, which spec\.version asks for; set spec\.version/,
           )
           assert.strictEqual(world.status()?.installedVersion, "6.0.21")
           assert.strictEqual(findCondition(world.status()?.conditions, "ConfigApplied")?.status, "True")

@@ -7,47 +7,9 @@ import { runChild } from "../Process/Child.ts"
 import { logOutput } from "../Process/ToolOutput.ts"
 import { baseEnvironment } from "./Environment.ts"
 import { platformPackageName } from "./Layout.ts"
-import { tail } from "./Messages.ts"
+import { npmFailure, withoutCredentials } from "./NpmFailure.ts"
 import type { PulumiOptions } from "./Options.ts"
 import { PulumiError } from "./Pulumi.ts"
-
-/** What Node calls a certificate that it does not take (read in its documentation: `tls`, "X509 certificate error codes"). */
-const certificateTrouble =
-  /\bcode ((?:UNABLE_TO_[A-Z_]+|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_[A-Z_]+|INVALID_CA|ERR_TLS_CERT_ALTNAME_INVALID))\b/
-
-/** First sentence by npm's error code; the words themselves follow. */
-const meaning = (words: string, version: string, isKnown: boolean): string => {
-  const certificate = certificateTrouble.exec(words)?.[1]
-  if (certificate !== undefined) {
-    return `The certificate of the registry is not trusted (${certificate}); give the certificate of its authority to the operator (npm.caBundle of its chart, or cafile in its npmrc), or correct the registry's`
-  }
-  const code = /\bcode (E[A-Z0-9_]+)/.exec(words)?.[1] ?? /\b(ENOSPC|EDQUOT)\b/.exec(words)?.[1]
-  switch (code) {
-    case "E404":
-    case "ETARGET":
-    case "ENOVERSIONS":
-      return `The registry has no ${platformPackageName} ${version}; correct spec.version, or publish that version`
-    case "E401":
-    case "E403":
-      return `The registry refuses to hand out ${platformPackageName} ${version}; check the credentials of the operator's npmrc`
-    case "ENOSPC":
-    case "EDQUOT":
-      return "The disk is full; make room in the operator's state claim or its temporary folders"
-    case "EINTEGRITY":
-      if (isKnown) {
-        return `The registry has another content for ${platformPackageName} ${version}, or for what it needs, than when this version was first fetched; it is not used. A version never changes: publish it under another one, or look at the registry`
-      }
-      return "What the registry sent differs from what it promised; clear what is between, a proxy for one"
-    case "ENOTFOUND":
-    case "ECONNREFUSED":
-    case "ECONNRESET":
-    case "ETIMEDOUT":
-    case "EAI_AGAIN":
-      return "The registry does not answer; check --npm-registry and the operator's egress to it"
-    default:
-      return `npm could not install ${platformPackageName} ${version}`
-  }
-}
 
 const manifest = (version: string): string =>
   JSON.stringify(
@@ -58,12 +20,6 @@ const manifest = (version: string): string =>
 
 export const fetchError = (version: string, message: string): PulumiError =>
   new PulumiError({ step: "fetch package", version, message, reason: "Failed" })
-
-/** Where npm keeps its log: nobody outside of the pod can open it. */
-const logFile = /^npm error (A complete log of this run can be found in:|Log files were not written).*$/gm
-
-/** Credentials that npm may repeat: those in an address. The ones of an npmrc it never prints (it masks them). */
-const withoutCredentials = (words: string): string => words.replaceAll(/\/\/[^/@\s]+@/g, "//[redacted]@")
 
 /**
  * Fills `directory` with package.json, lock file and node_modules. A lock that is there already (`isKnown`) is followed,
@@ -131,12 +87,10 @@ export const npmInstall = Effect.fn("Npm.install")(function* (
     yield* Effect.ignore(fs.remove(`${home}/cache`, { recursive: true, force: true }))
     return
   }
-  const words = withoutCredentials(`${result.stderr}\n${result.stdout}`).replaceAll(logFile, "")
   return yield* new PulumiError({
     step: "fetch package",
     version,
-    message: `${meaning(words, version, isKnown)}. ${tail(words)}`,
+    ...npmFailure(`${result.stderr}\n${result.stdout}`, { version, registry: options.registry, isKnown }),
     reason: "Failed",
-    final: /\b(ETARGET|E404)\b/.test(words),
   })
 })

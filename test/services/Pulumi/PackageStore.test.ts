@@ -164,7 +164,7 @@ it.live(
       const missing = yield* fetch({ registry: registry.url })
       assert.match(
         missing.message,
-        /^The registry has no @di-framework\/platform 1\.2\.3; correct spec\.version/,
+        /^The registry http:\/\/127\.0\.0\.1:\d+ has no version 1\.2\.3 of @di-framework\/platform, which spec\.version asks for; set spec\.version/,
       )
       const closed = yield* fetch({ registry: "http://127.0.0.1:1" })
       assert.match(closed.message, /^The registry does not answer/)
