@@ -17,6 +17,7 @@ import { parseOptions } from "../../tools/playground/Options.ts"
 import { makePodLogs } from "../../tools/playground/PodLog.ts"
 import { Refusal } from "../../tools/playground/Refusal.ts"
 import { describeInstance, makeStory, nextSteps } from "../../tools/playground/Story.ts"
+import { toldEarlier } from "../../tools/playground/Times.ts"
 import type { Change } from "../twins/kubernetes/ApiServer.ts"
 import { makeApiServer } from "../twins/kubernetes/Server.ts"
 
@@ -132,14 +133,22 @@ describe("the API", () => {
   const token = "the token"
   const now = Date.parse("2026-01-01T00:10:00Z")
 
-  const serve = async () => {
+  const serve = async (ahead = 0) => {
     const api = Effect.runSync(makeApiServer({ name: "host" }))
     const credentials = makeCredentials(Date.now())
     const logs = makePodLogs()
     const listening = await listen(
       credentials,
       0,
-      handlerOf({ api, credentials, token, logs, now: () => new Date(now), enter: (call) => call() }),
+      handlerOf({
+        api,
+        credentials,
+        token,
+        logs,
+        now: () => new Date(now),
+        ahead: () => ahead,
+        enter: (call) => call(),
+      }),
     )
     undo.push(listening.close)
     return { api, credentials, listening, logs }
@@ -219,6 +228,61 @@ describe("the API", () => {
     })
     assert.strictEqual(large.status, 400)
     assert.include(large.text, "larger than")
+  })
+
+  it("ahead of the clock here, tells times as long ago as they are for it, and what was written as it was", async () => {
+    const hour = 3_600_000
+    const served = await serve(hour)
+    const before = await serve()
+    const written = "2026-01-01T12:00:00Z"
+    const event = {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name: "e", namespace: "default", annotations: { lastTimestamp: written } },
+      involvedObject: { kind: "ConfigMap", name: "a", namespace: "default" },
+      message: `since ${written}`,
+      lastTimestamp: written,
+      reportingComponent: "test",
+      reportingInstance: "test",
+      action: "Test",
+      reason: "Test",
+      type: "Normal",
+    }
+    const json = { "content-type": "application/json" }
+    const events = "/api/v1/namespaces/default/events"
+    const body = JSON.stringify(event)
+    const plain = await ask(before, events, { method: "POST", headers: json, body })
+    const made = await ask(served, events, { method: "POST", headers: json, body })
+    assert.strictEqual(made.status, 201, made.text)
+    const found = JSON.parse((await ask(served, `${events}/e`)).text)
+    assert.strictEqual(
+      Date.parse(JSON.parse(plain.text).metadata.creationTimestamp) -
+        Date.parse(found.metadata.creationTimestamp),
+      hour,
+    )
+    assert.deepInclude(found, {
+      lastTimestamp: "2026-01-01T11:00:00Z",
+      message: event.message,
+    })
+    assert.strictEqual(found.metadata.annotations.lastTimestamp, written)
+    const watched = await ask(served, `${events}?watch=1&timeoutSeconds=1`)
+    assert.include(watched.text, '"lastTimestamp":"2026-01-01T11:00:00Z"')
+    const table = await ask(served, events, {
+      headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" },
+    })
+    assert.include(table.text, found.metadata.creationTimestamp)
+    const lease = { spec: { renewTime: "2026-01-01T12:00:00.123456Z" } }
+    assert.deepStrictEqual(toldEarlier([lease], 1500), [
+      { spec: { renewTime: "2026-01-01T11:59:58.623456Z" } },
+    ])
+    // What was read can be written back.
+    const back = await ask(served, `${events}/e`, {
+      method: "PUT",
+      headers: json,
+      body: JSON.stringify(found),
+    })
+    assert.strictEqual(back.status, 200, back.text)
+    assert.strictEqual(JSON.parse(back.text).metadata.creationTimestamp, found.metadata.creationTimestamp)
   })
 
   describe("leads into no pod but the operator's log:", () => {

@@ -24,6 +24,7 @@ const served = Effect.acquireRelease(
       token: "token",
       logs: makePodLogs(),
       now: () => new Date(),
+      ahead: () => 0,
       enter: <A>(call: () => A) => call(),
     }
     const listening = yield* Effect.promise(() => listen(credentials, 0, handlerOf(options)))

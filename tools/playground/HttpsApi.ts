@@ -14,6 +14,7 @@ import {
 import type { Credentials } from "./Certificate.ts"
 import { answerInto, type PodLogs } from "./PodLog.ts"
 import { Refusal } from "./Refusal.ts"
+import { toldEarlier } from "./Times.ts"
 
 export interface ApiOptions {
   readonly api: ApiServer
@@ -23,6 +24,8 @@ export interface ApiOptions {
   readonly logs: PodLogs
   /** The clock of the world. */
   readonly now: () => Date
+  /** By so many milliseconds it is ahead of this machine's. */
+  readonly ahead: () => number
   /** Who brings it is an administrator, and may act for others. */
   readonly token: string
 }
@@ -98,28 +101,32 @@ const parseBody = (body: Buffer, contentType: string): unknown => {
 const isWatch = ({ method, path }: ApiRequest): boolean =>
   method === "GET" && /[?&]watch=(1|true)\b/.test(path)
 
-const send = (response: ServerResponse, answer: ApiAnswer): void => {
+const send = (response: ServerResponse, answer: ApiAnswer, ahead: number): void => {
   const isText = typeof answer.body === "string"
   response.statusCode = answer.status
   response.setHeader("content-type", answer.contentType ?? (isText ? "text/plain" : "application/json"))
   if (answer.retryAfter !== undefined) response.setHeader("retry-after", String(answer.retryAfter))
   const warnings = (answer.warnings ?? []).map((warning) => `299 - ${JSON.stringify(warning)}`)
   if (warnings.length > 0) response.setHeader("warning", warnings)
-  response.end(isText || answer.body instanceof Buffer ? answer.body : `${JSON.stringify(answer.body)}\n`)
+  response.end(
+    isText || answer.body instanceof Buffer
+      ? answer.body
+      : `${JSON.stringify(toldEarlier(answer.body, ahead))}\n`,
+  )
 }
 
 const isStatus = (error: unknown): error is { readonly code: number; readonly body: unknown } =>
   error instanceof Error && "code" in error && typeof error.code === "number" && "body" in error
 
 /** Lines until the client goes, the time it asked for is over, or the server ends it. */
-const watch = ({ api, enter }: ApiOptions, request: ApiRequest, response: ServerResponse): void => {
+const watch = ({ ahead, api, enter }: ApiOptions, request: ApiRequest, response: ServerResponse): void => {
   const opened = enter(() => {
     const early: Array<string> = []
     let open = false
     let over = false
     const found = api.watch(request, {
       onEvent: (line) => {
-        const text = `${JSON.stringify(line)}\n`
+        const text = `${JSON.stringify(toldEarlier(line, ahead()))}\n`
         if (open) response.write(text)
         else early.push(text)
       },
@@ -138,7 +145,7 @@ const watch = ({ api, enter }: ApiOptions, request: ApiRequest, response: Server
     return found
   })
   if (!("close" in opened)) {
-    send(response, opened)
+    send(response, opened, ahead())
     return
   }
   const seconds = Number(/[?&]timeoutSeconds=(\d+)/.exec(request.path)?.[1] ?? LONGEST_WATCH)
@@ -170,7 +177,10 @@ const answer = async (options: ApiOptions, incoming: IncomingMessage, response: 
   const handle = (asked: ApiRequest) => enter(() => api.handle(asked))
   if (answerInto({ handle, logs, now }, request, response)) return
   if (isWatch(request)) watch(options, request, response)
-  else send(response, handle(request))
+  else {
+    const found = handle(request)
+    send(response, found, options.ahead())
+  }
 }
 
 /** Answers requests out of the world. What is no answer of the API is the playground's own fault, and said to be. */
@@ -179,10 +189,10 @@ export const handlerOf =
   (request, response) => {
     answer(options, request, response).catch((error: unknown) => {
       if (response.headersSent) return void response.destroy()
-      if (isStatus(error)) return send(response, { status: error.code, body: error.body })
+      if (isStatus(error)) return send(response, { status: error.code, body: error.body }, 0)
       const message = error instanceof Error ? error.message : String(error)
       const body = { kind: "Status", apiVersion: "v1", status: "Failure", code: 500, message }
-      send(response, { status: 500, body })
+      send(response, { status: 500, body }, 0)
     })
   }
 

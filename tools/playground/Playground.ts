@@ -32,6 +32,8 @@ export interface Playground {
   readonly elapsed: Live["elapsed"]
   /** The clock of the simulated world. */
   readonly now: () => Date
+  /** By so many milliseconds it is ahead of this machine's. */
+  readonly ahead: () => number
   /** Told of each change in the cluster from now on. */
   readonly subscribe: (listener: (change: Change) => void) => void
   /** Applies a manifest of a PlatformInstance as its user does. Throws a `Refusal` where the API refuses it. */
@@ -98,6 +100,7 @@ export const startPlayground = (options: PlaygroundOptions): Promise<Playground>
         enter: running.enter,
         elapsed: running.elapsed,
         now: () => new Date(now()),
+        ahead: () => Math.floor(running.elapsed() * (1 - 1 / options.speed)),
         subscribe: host.subscribe,
         apply: (manifest) => {
           try {

@@ -124,7 +124,7 @@ Delete it, with all that was made for it:
 ${
   speed === 1
     ? "  time            as here; make run SPEED=60 (tools/playground/run --speed 60) lets an hour pass in a minute\n"
-    : `  time            ${speed} simulated seconds a second: ages in describe and events, which kubectl works out by the clock here, are wrong or <invalid>\n`
+    : `  time            ${speed} simulated seconds a second: ages are the simulated world's, and times are told as long ago as they are in there\n`
 }
 Ctrl-C ends the playground and leaves nothing behind.
 `

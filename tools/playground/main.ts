@@ -105,8 +105,8 @@ const run = async (options: Options) => {
     onEnd: (error) => void fail(error),
   })
   begun.push(playground.stop)
-  const { api, enter, now } = playground
-  handler = handlerOf({ api, enter, now, logs, credentials, token })
+  const { ahead, api, enter, now } = playground
+  handler = handlerOf({ ahead, api, enter, now, logs, credentials, token })
   say(`The operator runs. Its cluster answers at ${server}: kubectl --kubeconfig ${config} get pi -A -w`)
   say("Applying examples/one.yaml in namespace team-a; about a minute of simulated time to Ready:")
   follow(playground, folder, listening, options)
