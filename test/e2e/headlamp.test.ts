@@ -72,7 +72,7 @@ describe("the Headlamp plugin beside the operator", () => {
     await page.getByText("Conditions").first().waitFor()
     await untilReady(key)
     await page
-      .getByText(/generation 1: 1 tenants, 0 users/)
+      .getByText(/generation 1 \(tenants: 1, users: 0\)/)
       .first()
       .waitFor()
     await page.getByText("FirstInstall").first().waitFor()
@@ -86,7 +86,7 @@ describe("the Headlamp plugin beside the operator", () => {
     await fill(page, { "spec.platform.tenants[0].resources.memory": "512Mi" })
     await button(page, "Save").click()
     await page
-      .getByText(/generation 2: 1 tenants, 0 users/)
+      .getByText(/generation 2 \(tenants: 1, users: 0\)/)
       .first()
       .waitFor({ timeout: 540_000 })
   })

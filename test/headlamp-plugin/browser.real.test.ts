@@ -137,7 +137,7 @@ describe("the plugin in a browser", () => {
     await picture(page, "list")
     await openInstance(page, backend.url, `${namespace}/one`)
     await page.getByText("ready at 6.0.21", { exact: true }).waitFor()
-    await page.getByText("generation 1: 2 tenants, 1 users").first().waitFor()
+    await page.getByText("generation 1 (tenants: 2, users: 1)").first().waitFor()
     await page.getByText("There is no Event about it.").waitFor()
     const uid = await kubectl([
       "get",

@@ -19,6 +19,15 @@ describe("the English sentences", () => {
     assert.strictEqual(`${JSON.stringify(sentences, null, 2)}\n`, pluginSentences(root))
   })
 
+  it("count nothing that may be one, of which they would have to say another word", () => {
+    const counted = Object.keys(sentences).flatMap(
+      (text) => text.match(/\{\{(?!name)\w+\}\} [a-z]+s\b/g) ?? [],
+    )
+    // Bounds above one, and what has happened more than once.
+    const always = ["{{count}} times", "{{max}} characters", "{{max}} entries", "{{min}} characters"]
+    assert.deepStrictEqual([...new Set(counted)].toSorted(), always)
+  })
+
   it("have every message of the validation", () => {
     const said = new Set(
       manifestRows.flatMap(({ manifest }) => validate(manifest).map(({ words }) => words.text)),

@@ -63,7 +63,11 @@ const checkString = (value: string, schema: Schema): ReadonlyArray<Words> => {
   const length = codePoints(value)
   const found: Array<Words> = []
   if (schema.minLength !== undefined && length < schema.minLength)
-    found.push(say("must have at least {{min}} characters", { min: schema.minLength }))
+    found.push(
+      schema.minLength === 1
+        ? say("must not be empty")
+        : say("must have at least {{min}} characters", { min: schema.minLength }),
+    )
   if (schema.maxLength !== undefined && length > schema.maxLength)
     found.push(
       say("must have at most {{max}} characters, and has {{length}}", { max: schema.maxLength, length }),

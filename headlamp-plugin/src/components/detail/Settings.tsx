@@ -140,7 +140,7 @@ export const Status = ({ object }: Props) => {
             value:
               applied === undefined
                 ? none
-                : t("generation {{generation}}: {{tenants}} tenants, {{users}} users", {
+                : t("generation {{generation}} (tenants: {{tenants}}, users: {{users}})", {
                     generation: applied.generation ?? "?",
                     tenants: applied.tenants ?? "?",
                     users: applied.users ?? "?",
