@@ -3,12 +3,13 @@
 //   <!-- needs: cluster; test/e2e/chart.test.ts "is rolled back" -->
 //
 // A block of commands without such a comment is run as it stands by `blocks.real.test.ts`. What cannot be run there says what
-// it needs: `internet`, a `cluster`, the `playground`, or the whole `machine` (a target of the Makefile). With a cluster or
+// it needs: `internet`, a `cluster`, the `playground`, or the whole `machine` (a target of the Makefile, or a run of tests). With a cluster or
 // the playground, the test that does the same is named by its file and the beginning of its title, or, where there is none,
 // the beginning of the claim in docs/unconfirmed.md. The comment is nothing that a reader sees: what needs the internet or a
 // cluster says so in the line before it, too, and everything else runs in the playground.
-import { readdirSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { pages } from "./Pages.ts"
 
 const root = join(import.meta.dirname, "../..")
 
@@ -39,15 +40,13 @@ export const told: Readonly<Record<string, string>> = {
   internet: "*Needs the internet:*",
 }
 
-/** The pages whose commands are held, in the order in which they are run. */
+/** What makes the namespace that the others have comes first, then what a reader begins with. */
+const first = ["examples/README.md", "README.md", "CONTRIBUTING.md"]
+
+/** The pages whose commands are held, in the order in which they are run: all but those of fixtures. */
 export const pagesWithBlocks: ReadonlyArray<string> = [
-  // It makes the namespace that the others have.
-  "examples/README.md",
-  "README.md",
-  "CONTRIBUTING.md",
-  ...readdirSync(join(root, "docs"))
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => `docs/${name}`),
+  ...first,
+  ...pages.filter((page) => !first.includes(page) && !page.startsWith("test/fixtures/")),
 ]
 
 const fence = /^(?:<!-- (needs: [^\n]*?) -->\n\n?)?( *)```(\w*)\n([\s\S]*?)^\2```$/gm

@@ -1,6 +1,6 @@
 // Commands that a page shows are run by a test, or say what they need and which test does the same; manifests and values
 // are what the API server and helm take.
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
@@ -27,6 +27,15 @@ const named = (some: ReadonlyArray<Block>) => some.map((block) => [block.at, blo
 
 const targets = new Set([...read("Makefile").matchAll(/^([a-z0-9-]+):.*## /gm)].map(([, name]) => name))
 
+/** Why somebody who types it gets neither a target of the Makefile nor tests. */
+const strangenessOf = (line: string): string | undefined => {
+  const tests = /^(?:[A-Z]+=\S+ )*npx vitest run (?:--[a-z-]+ )*--project unit (test\/\S+)/.exec(line)?.[1]
+  if (tests !== undefined) return existsSync(join(root, tests)) ? undefined : `${line}: there is no ${tests}`
+  return targets.has(/^make ([a-z0-9-]+)/.exec(line)?.[1] ?? "")
+    ? undefined
+    : `${line}: not a target of the Makefile`
+}
+
 /** Why a comment in front of a block says nothing that holds, or nothing. */
 const problemOf = (block: Block): string | undefined => {
   if (block.comment === undefined) return undefined
@@ -35,10 +44,7 @@ const problemOf = (block: Block): string | undefined => {
   const { need, where, words = "" } = marker
   if (!needs.some((known) => known === need)) return `needs: ${need} is none of ${needs.join(", ")}`
   if (need === "machine") {
-    const strange = commandsOf(block).find(
-      ({ line }) => !targets.has(/^make ([a-z0-9-]+)/.exec(line)?.[1] ?? ""),
-    )
-    return strange === undefined ? undefined : `${strange.line}: not a target of the Makefile`
+    return commandsOf(block).flatMap(({ line }) => strangenessOf(line) ?? [])[0]
   }
   if (where === undefined) return need === "internet" ? undefined : `needs: ${need} names no test`
   if (where === "unconfirmed") {
@@ -104,6 +110,9 @@ describe("a block of commands", () => {
       problemOf(block('needs: cluster; test/e2e/chart.test.ts "is upgraded in the middle of a dream"')),
     ).toContain("has no test")
     expect(problemOf(block("needs: machine"))).toContain("not a target")
+    expect(problemOf(block("needs: machine", "SEED=1 npx vitest run --project unit test/dreams"))).toContain(
+      "there is no test/dreams",
+    )
     expect(problemOf(block('needs: cluster; unconfirmed "that pigs fly"'))).toContain("has no that pigs fly")
   })
 })

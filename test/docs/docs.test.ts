@@ -11,19 +11,10 @@ import { Phase } from "../../src/schema/PlatformStatus.ts"
 import { metricRows } from "../../src/services/Metrics/Table.ts"
 import { generatedPartsOf } from "../../tools/docs/Markdown.ts"
 import { currentPages, generatedParts } from "../../tools/docs/pages.ts"
+import { pages } from "./Pages.ts"
 
 const root = join(import.meta.dirname, "../..")
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
-
-const skipped = new Set(["node_modules", ".git", ".cache", "dist"])
-const pagesBelow = (folder: string): ReadonlyArray<string> =>
-  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    if (skipped.has(entry.name)) return []
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) return pagesBelow(path)
-    return entry.name.endsWith(".md") ? [relative(root, path)] : []
-  })
-const pages = pagesBelow(root)
 
 /** What a page says outside of its code. */
 const prose = (page: string): string => read(page).replaceAll(/^ *```[\s\S]*?^ *```$/gm, "")
