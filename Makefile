@@ -47,7 +47,7 @@ bench-world: install ## what the simulated world costs: its scenarios, and a mon
 bench-traces: install ## what traces cost the simulated world: its throughput with them beside that without
 	@node test/bench/traces.ts
 
-simulate: install ## the whole simulation twice with each seed, 1 to 5 or SEED, PLANS=2000 plans a run, FULL=1 for all; long
+simulate: install ## the whole simulation twice with each seed, 1 to 5 or SEED, PLANS=2000 pairs of deaths a run, FULL=1 for all; long
 	@SEED='$(SEED)' PLANS='$(or $(PLANS),2000)' FULL='$(FULL)' ONLY='$(ONLY)' node test/simulation/run.ts
 
 mutants: install ## faults put into the sources, for the tests to catch: those made by hand, and SAMPLE=100 of SEED=1 of the generated

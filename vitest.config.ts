@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config"
+import { LongestFirst } from "./test/support/longestFirst.ts"
 
 // In CI a test that waits for real programs is tried once more; `tools/ci-summary.ts` names it as flaky, which is a defect.
 const retry = process.env.CI === undefined ? 0 : 1
@@ -7,6 +8,7 @@ const retry = process.env.CI === undefined ? 0 : 1
 // global set-up builds. End-to-end tests need the real cluster (tools/cluster), which theirs starts.
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -14,6 +16,8 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", "test/**/*.real.test.ts", "**/node_modules/**"],
           globalSetup: ["test/support/figures.ts"],
+          // One for each core: what starts them has nothing to do while they run.
+          maxWorkers: "100%",
           // A simulated world makes much that is soon gone: a greater nursery saves a seventh of the time.
           execArgv: ["--max-semi-space-size=64"],
           // Against what never ends; a busy machine makes nothing fail.

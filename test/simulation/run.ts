@@ -1,70 +1,119 @@
-// make simulate: the whole simulation, more of it than `make test` plays, and twice with each seed: a run that comes out
-// otherwise the second time is flaky, and that is a defect.
+// make simulate: the whole simulation, more of it than `make test` plays, and twice with each seed: a world of one seed that
+// comes to something else the second time is flaky, and that is a defect. Before that, once, what is the same with each seed:
+// quiet days, a month of a hundred instances with them.
 //
 //   SEED   that seed alone (default: 1 to 5)
 //   PLANS  so many pairs of deaths a run, and samples of all else to match (default 2000)
 //   FULL   1: everything, none sampled, which takes hours
-//   ONLY   a part of the tests' names: no others
+//   ONLY   a part of the tests' names: no others, and no quiet days
+//
+// It goes on after a failure, and ends with a line a run and the commands that play again what has failed.
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import path from "node:path"
 import { Schema } from "effect"
+import { type Outcome, otherwise, type Run, replays, runLine } from "./runs.ts"
 
 const { SEED: given = "", PLANS: plans = "2000", ONLY: only = "" } = process.env
 const seeds = given === "" ? ["1", "2", "3", "4", "5"] : [given]
 const folder = ".simulation"
 const results = path.join(folder, "tests.json")
 const report = path.join(folder, "report.json")
+const worlds = path.join(folder, "worlds.json")
+const quietDays = "test/simulation/days.test.ts"
+const ofSeeds = globSync("test/simulation/**/*.test.ts").filter((file) => file !== quietDays)
 
-const decodeResults = Schema.decodeUnknownSync(
-  Schema.fromJsonString(
-    Schema.Struct({
-      testResults: Schema.Array(
-        Schema.Struct({
-          assertionResults: Schema.Array(Schema.Struct({ fullName: Schema.String, status: Schema.String })),
-        }),
-      ),
-    }),
-  ),
+const Results = Schema.fromJsonString(
+  Schema.Struct({
+    testResults: Schema.Array(
+      Schema.Struct({
+        assertionResults: Schema.Array(
+          Schema.Struct({
+            fullName: Schema.String,
+            status: Schema.String,
+            failureMessages: Schema.NullOr(Schema.Array(Schema.String)),
+          }),
+        ),
+      }),
+    ),
+  }),
 )
+const Figures = Schema.fromJsonString(
+  Schema.Struct({
+    plans: Schema.Finite,
+    seconds: Schema.Finite,
+    crashPairs: Schema.Finite,
+  }),
+)
+const Worlds = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
 
-/** How each test ended, by its name. */
-const outcomes = (): ReadonlyMap<string, string> =>
-  new Map(
-    decodeResults(readFileSync(results, "utf8"))
-      .testResults.flatMap(({ assertionResults }) => assertionResults)
-      .map(({ fullName, status }): readonly [string, string] => [fullName, status]),
-  )
+/** What a run has left in a file; undefined when it has died before. */
+const left = <A, I>(schema: Schema.Codec<A, I>, file: string): A | undefined =>
+  existsSync(file) ? Schema.decodeUnknownSync(schema)(readFileSync(file, "utf8")) : undefined
 
-/** One run; its tests' outcomes. */
-const run = (seed: string, number: number): ReadonlyMap<string, string> => {
-  console.info(`seed ${seed}, run ${number} of 2`)
-  for (const file of [results, report]) rmSync(file, { force: true })
+/** CPU time of all children that have ended, and theirs, in seconds: Linux counts it in hundredths. */
+const cpuOfChildren = (): number => {
+  const stat = readFileSync("/proc/self/stat", "utf8")
+  // Fields 16 and 17; the second one, a name, may hold anything.
+  const [user, system] = stat.slice(stat.lastIndexOf(")")).split(" ").slice(14, 16)
+  return (Number(user) + Number(system)) / 100
+}
+
+const run = (name: string, tests: ReadonlyArray<string>, environment: NodeJS.ProcessEnv): Run => {
+  console.info(name)
+  const cpu = cpuOfChildren()
+  for (const file of [results, report, worlds]) rmSync(file, { force: true })
   const { status } = spawnSync(
     path.join("node_modules", ".bin", "vitest"),
     [
-      ...["run", "--project", "unit", "test/simulation", "--reporter=default", "--reporter=json"],
+      ...["run", "--project", "unit", ...tests, "--reporter=default", "--reporter=json"],
       `--outputFile.json=${results}`,
-      ...(only === "" ? [] : ["-t", only]),
     ],
-    { stdio: "inherit", env: { ...process.env, SEED: seed, PLANS: plans } },
+    { stdio: "inherit", env: { ...process.env, SIMULATION_WORLDS: "1", ...environment } },
   )
-  if (status !== 0) failed.push(`seed ${seed}, run ${number}`)
-  if (existsSync(report))
-    writeFileSync(path.join(folder, `report-${seed}-${number}.json`), readFileSync(report))
-  return outcomes()
+  const outcomes = (left(Results, results)?.testResults ?? [])
+    .flatMap(({ assertionResults }) => assertionResults)
+    .map(
+      ({ fullName, status: outcome, failureMessages }): Outcome => ({
+        test: fullName,
+        status: outcome,
+        messages: failureMessages ?? [],
+      }),
+    )
+  const done: Run = {
+    name,
+    passed: status === 0,
+    outcomes,
+    figures: left(Figures, report),
+    cpuSeconds: cpuOfChildren() - cpu,
+    worlds: new Map(Object.entries(left(Worlds, worlds) ?? {})),
+  }
+  console.info(runLine(done))
+  return done
 }
 
-const failed: Array<string> = []
-const flaky: Array<string> = []
 mkdirSync(folder, { recursive: true })
+const runs: Array<Run> = []
+const flaky: Array<string> = []
+if (only === "") runs.push(run("quiet days", [quietDays], { SEED: seeds[0], HUNDRED_DAYS: "30" }))
 for (const seed of seeds) {
-  const first = run(seed, 1)
-  const second = run(seed, 2)
-  for (const name of new Set([...first.keys(), ...second.keys()]))
-    if (first.get(name) !== second.get(name)) flaky.push(`seed ${seed}: ${name}`)
+  const ofSeed = (number: number): Run => {
+    const tests = [...ofSeeds, ...(only === "" ? [] : ["-t", only])]
+    const done = run(`seed ${seed}, run ${number} of 2`, tests, { SEED: seed, PLANS: plans })
+    if (existsSync(report))
+      writeFileSync(path.join(folder, `report-${seed}-${number}.json`), readFileSync(report))
+    return done
+  }
+  const first = ofSeed(1)
+  const second = ofSeed(2)
+  runs.push(first, second)
+  const found = otherwise(first, second)
+  console.info(`seed ${seed}: ${found.length} of ${first.worlds.size} tests otherwise the second time`)
+  flaky.push(...found.map((each) => `seed ${seed}: ${each}`))
 }
 for (const each of flaky) console.info(`flaky: ${each}`)
-for (const each of failed) console.info(`failed: ${each}`)
-console.info(`flaky: ${flaky.length}, runs: ${2 * seeds.length}, failed: ${failed.length}`)
+for (const each of runs.flatMap(replays)) console.info(each)
+for (const each of runs) console.info(runLine(each))
+const failed = runs.filter(({ passed }) => !passed)
+console.info(`flaky: ${flaky.length}, runs: ${runs.length}, failed: ${failed.length}`)
 process.exitCode = failed.length + flaky.length === 0 ? 0 : 1

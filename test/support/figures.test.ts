@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { addUp, closingLines } from "./figures.ts"
+import { addUp, closingLines, digestTests } from "./figures.ts"
 
 describe("the figures of the simulation", () => {
   const notes = [
@@ -31,5 +31,19 @@ describe("the figures of the simulation", () => {
       "plans: 2 in 8 s",
       "crash pairs: 2",
     ])
+  })
+
+  it("have one digest of all worlds of a test, in their order", () => {
+    const [first, second] = [
+      { test: "a", digest: "1" },
+      { test: "a", digest: "2" },
+    ]
+    const other = { test: "b", digest: "1" }
+    const both = digestTests([first, other, second])
+    assert.deepStrictEqual(Object.keys(both), ["a", "b"])
+    assert.match(both.a ?? "", /^2 [0-9a-f]{16}$/)
+    assert.deepStrictEqual(digestTests([other, first, second]), both)
+    assert.notDeepEqual(digestTests([second, first, other]).a, both.a)
+    assert.notDeepEqual(digestTests([first]).a, both.a)
   })
 })

@@ -1,5 +1,7 @@
 // What the simulation has played, in figures: each suite notes its own, in whichever process it runs; when all have ended they
 // are added up, printed and written to `.simulation/report.json`. Set up once for all unit tests (`vitest.config.ts`).
+// `make simulate` also asks for what each world has come to, to compare two runs of a seed: `.simulation/worlds.json`.
+import { createHash } from "node:crypto"
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import path from "node:path"
 
@@ -22,7 +24,7 @@ export interface Figures {
 
 export interface Report {
   readonly plans: number
-  /** From the first note to the last, on the wall's clock. */
+  /** From the beginning of all tests to the last note, on the wall's clock. */
   readonly seconds: number
   readonly crashPoints: Share
   readonly crashPairs: number
@@ -36,7 +38,7 @@ const variable = "SIMULATION_FIGURES"
 const folder = ".simulation"
 
 /** Plans that the samples come to as they are; `PLANS` makes them greater by as much as it is greater. */
-const usual = 250
+const usual = 1000
 
 /** About how many plans are asked for by `PLANS`; 0: as many as in `make test`. */
 export const planned = (): number => Number(process.env.PLANS || 0)
@@ -53,6 +55,44 @@ export const note = (figures: Figures): void => {
 }
 
 type Note = Figures & { readonly at: number }
+
+/** Where the worlds that are played are told of, when somebody asks for it. */
+const worldsVariable = "SIMULATION_WORLDS"
+
+export const areWorldsAsked = (): boolean => process.env[worldsVariable] !== undefined
+
+/** A world that a test has played, and a digest of all that has happened in it. */
+export const noteWorld = (test: string, digest: string): void => {
+  const file = process.env[worldsVariable]
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify({ test, digest })}\n`)
+}
+
+interface World {
+  readonly test: string
+  readonly digest: string
+}
+
+/** One digest a test, of all worlds it has played, in their order. */
+export const digestTests = (worlds: ReadonlyArray<World>): Readonly<Record<string, string>> => {
+  const tests = new Map<string, Array<string>>()
+  for (const { test, digest } of worlds) tests.set(test, [...(tests.get(test) ?? []), digest])
+  return Object.fromEntries(
+    [...tests]
+      .sort()
+      .map(([test, digests]) => [
+        test,
+        `${digests.length} ${createHash("sha256").update(digests.join("\n")).digest("hex").slice(0, 16)}`,
+      ]),
+  )
+}
+
+/** The lines of a file that are JSON each; it is gone then. */
+const takeLines = <A>(file: string): ReadonlyArray<A> => {
+  if (!existsSync(file)) return []
+  const lines = readFileSync(file, "utf8").split("\n")
+  rmSync(file)
+  return lines.filter((line) => line !== "").map((line): A => JSON.parse(line))
+}
 
 const none: Share = { done: 0, of: 0 }
 const add = (left: Share, right: Share = none): Share => ({
@@ -99,16 +139,18 @@ const lastMutants = (): Share | undefined => {
 /** Begins the figures of a run of tests, and gives what closes them. */
 export default function begin(): () => void {
   const file = path.resolve(folder, `figures-${process.pid}.jsonl`)
-  const began = performance.timeOrigin + performance.now()
+  const worlds = path.resolve(folder, `worlds-${process.pid}.jsonl`)
+  const began = performance.timeOrigin
   mkdirSync(folder, { recursive: true })
   process.env[variable] = file
+  if (areWorldsAsked()) process.env[worldsVariable] = worlds
   return () => {
-    if (!existsSync(file)) return
-    const notes = readFileSync(file, "utf8")
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line): Note => JSON.parse(line))
-    rmSync(file)
+    if (areWorldsAsked()) {
+      const tests = digestTests(takeLines<World>(worlds))
+      writeFileSync(path.join(folder, "worlds.json"), `${JSON.stringify(tests, undefined, 2)}\n`)
+    }
+    const notes = takeLines<Note>(file)
+    if (notes.length === 0) return
     const report = addUp(notes, began, lastMutants())
     writeFileSync(path.join(folder, "report.json"), `${JSON.stringify(report, undefined, 2)}\n`)
     console.info(closingLines(report).join("\n"))

@@ -66,8 +66,15 @@ const platform = (version: string): Published => {
   }
 }
 
-/** Every version of the stand-in package, and the libraries they pin. */
+let fixtures: ReadonlyArray<Published> | undefined
+
+/** Every version of the stand-in package, and the libraries they pin: packed once a process. */
 export const fixturePackages = (): ReadonlyArray<Published> => {
+  fixtures ??= packFixtures()
+  return fixtures
+}
+
+const packFixtures = (): ReadonlyArray<Published> => {
   const platforms = fixtureVersions.map(platform)
   const pins = new Map(platforms.flatMap(({ dependencies }) => Object.entries(dependencies)))
   return [...platforms, ...[...pins].map(([name, version]) => library(name, version))]

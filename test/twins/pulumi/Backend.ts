@@ -39,6 +39,15 @@ export const system = <A>(calls: () => A): Effect.Effect<A, CliError> =>
 /** Between two system calls somebody else may run, and this process may be killed. */
 const moment = Effect.sleep("1 millis")
 
+/** The same bytes are written to two or three files, and told of in each. */
+const digests = new WeakMap<Uint8Array, string>()
+
+const md5 = (content: Uint8Array): string => {
+  const found = digests.get(content) ?? createHash("md5").update(content).digest("base64")
+  digests.set(content, found)
+  return found
+}
+
 const attributes = (content: Uint8Array, type: string) =>
   JSON.stringify({
     "user.cache_control": "",
@@ -47,7 +56,7 @@ const attributes = (content: Uint8Array, type: string) =>
     "user.content_language": "",
     "user.content_type": type,
     "user.metadata": null,
-    md5: createHash("md5").update(content).digest("base64"),
+    md5: md5(content),
   })
 
 /** Files of the backend are for everybody by its own mode; the runner's umask takes that away. */

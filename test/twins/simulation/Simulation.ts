@@ -1,9 +1,10 @@
 // Runs a program in virtual time, from its start to its end in one synchronous call. The same seed is the same run.
 import { Cause, Context, Duration, Effect, Exit, Random, type Scope } from "effect"
+import { areWorldsAsked, noteWorld } from "../../support/figures.ts"
 import { Kernel } from "./Kernel.ts"
 import { Lifetime } from "./Lifetime.ts"
 import { Prng } from "./Prng.ts"
-import { replayCommand } from "./seeds.ts"
+import { nameOfTest, replayCommand } from "./seeds.ts"
 import { Trace } from "./Trace.ts"
 
 /** What a simulated program can ask of the simulation. */
@@ -97,13 +98,13 @@ const servicesOf = (kernel: Kernel, trace: Trace) => {
 }
 
 /** A world in which nothing has run yet, and what its program can ask of it. */
-export const prepare = (options: SimulateOptions) => {
+export const prepare = (options: SimulateOptions & { readonly digested?: boolean }) => {
   const kernel = new Kernel({
     seed: options.seed,
     start: (options.start ?? defaultStart).getTime(),
     maxSteps: options.maxSteps ?? 1_000_000,
   })
-  const trace = new Trace(kernel)
+  const trace = new Trace(kernel, options.digested)
   const begin = <A, E>(effect: Effect.Effect<A, E, Simulation | Scope.Scope>) =>
     new Lifetime(kernel)
       .run(Effect.scoped(effect))
@@ -125,7 +126,7 @@ export const runSimulation = <A, E>(
   effect: Effect.Effect<A, E, Simulation | Scope.Scope>,
   options: SimulateOptions,
 ): SimulationRun<A> => {
-  const { kernel, trace, begin } = prepare(options)
+  const { kernel, trace, begin } = prepare({ ...options, digested: areWorldsAsked() })
   let exit: Exit.Exit<A, E> | undefined
   const { stackTraceLimit } = Error
   if (options.stacks === false) Error.stackTraceLimit = 0
@@ -139,6 +140,9 @@ export const runSimulation = <A, E>(
     throw explain(asError(thrown), kernel, trace)
   } finally {
     Error.stackTraceLimit = stackTraceLimit
+    trace.digest(() => `${kernel.stepsMade} steps`)
+    const digest = trace.digested()
+    if (digest !== undefined) noteWorld(nameOfTest(), digest)
   }
   if (exit === undefined) throw stuck("deadlock", kernel)
   if (Exit.isFailure(exit)) throw explain(asError(Cause.squash(exit.cause)), kernel, trace)

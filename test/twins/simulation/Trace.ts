@@ -1,4 +1,5 @@
 // What happened, a line each with its virtual time. Two runs of one seed write the same bytes.
+import { createHash } from "node:crypto"
 import type { Kernel } from "./Kernel.ts"
 
 const pad = (value: number, width: number) => String(value).padStart(width, "0")
@@ -15,13 +16,32 @@ const formatElapsed = (millis: number): string => {
 export class Trace {
   private readonly kernel: Kernel
   private readonly written: Array<string> = []
+  private readonly hash
 
-  constructor(kernel: Kernel) {
+  /** `digested`: somebody will ask for a digest. */
+  constructor(kernel: Kernel, digested = false) {
     this.kernel = kernel
+    this.hash = digested ? createHash("sha256") : undefined
+  }
+
+  private timed(line: string): string {
+    return `${formatElapsed(this.kernel.elapsed)} ${line}`
   }
 
   add(line: string): void {
-    this.written.push(`${formatElapsed(this.kernel.elapsed)} ${line}`)
+    const timed = this.timed(line)
+    this.written.push(timed)
+    this.hash?.update(`${timed}\n`)
+  }
+
+  /** What is too much for a line, and belongs to the digest; not asked for without one. */
+  digest(what: () => string): void {
+    this.hash?.update(`${this.timed(what())}\n`)
+  }
+
+  /** Of all of it; once. */
+  digested(): string | undefined {
+    return this.hash?.digest("hex")
   }
 
   get lines(): ReadonlyArray<string> {

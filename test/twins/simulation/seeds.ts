@@ -32,6 +32,14 @@ const currentTest = (): { readonly file?: string; readonly name?: string } => {
   }
 }
 
+const fileFromHere = (file: string) => path.relative(process.cwd(), file)
+
+/** File and name of the test that runs. */
+export const nameOfTest = (): string => {
+  const { file = "", name = "" } = currentTest()
+  return `${fileFromHere(file)} > ${name}`
+}
+
 /** The command that runs this test with this seed again, and with what else of the environment it depends on. */
 export const replayCommand = (
   seed: number,
@@ -44,7 +52,7 @@ export const replayCommand = (
       value === undefined ? [] : [`${name}=${value}`],
     ),
     "npx vitest run --project unit",
-    ...(file === undefined ? [] : [path.relative(process.cwd(), file)]),
+    ...(file === undefined ? [] : [fileFromHere(file)]),
     ...(name === undefined ? [] : ["-t", quoted(pattern(name))]),
   ].join(" ")
 }

@@ -1,6 +1,7 @@
 // What the process reads of its config.yaml. Absent is zero, as in Go; an unknown top-level key ends the process.
 import { Schema } from "effect"
 import { parse } from "yaml"
+import { remember } from "../pulumi/remember.ts"
 
 const optional = Schema.optionalKey
 const Enabled = Schema.Struct({ enabled: optional(Schema.Boolean) })
@@ -60,10 +61,10 @@ const KNOWN = new Set(
 const decode = Schema.decodeUnknownSync(Config)
 
 /** Throws with what the process says before it ends. */
-export const parseConfig = (text: string): Config => {
+export const parseConfig = remember((text: string): Config => {
   const parsed: unknown = parse(text)
   const unknown = Object.keys(Object(parsed)).find((key) => !KNOWN.has(key))
   if (unknown !== undefined)
     throw new Error(`error unmarshaling JSON: while decoding JSON: json: unknown field "${unknown}"`)
   return decode(parsed)
-}
+})

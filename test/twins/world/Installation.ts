@@ -54,6 +54,16 @@ const variable = (text: string, name: string): string => {
  * here; that Helm makes the same of it is tested with the chart.
  */
 export const operatorRules = (namespace: string, cleanupNamespace: string): ReadonlyArray<Written> => {
+  const name = `${namespace} ${cleanupNamespace}`
+  const found = rules.get(name) ?? renderRules(namespace, cleanupNamespace)
+  rules.set(name, found)
+  return found
+}
+
+/** Thousands of worlds have the same. */
+const rules = new Map<string, ReadonlyArray<Written>>()
+
+const renderRules = (namespace: string, cleanupNamespace: string): ReadonlyArray<Written> => {
   const template = read("charts/platform-operator/templates/rbac.yaml")
   const text = template
     .replaceAll(/\{\{- if [\s\S]*?\{\{- end \}\}\n/g, "")

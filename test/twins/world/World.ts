@@ -117,14 +117,15 @@ const platformWithAuth = {
 }
 
 /** The books of the host's server, and of each other one from when it is first seen on the network. */
-const keepBooks = (host: ApiServer, network: Network) => {
+const keepBooks = (host: ApiServer, network: Network, { trace }: Simulation["Service"]) => {
   const ledgers = new Map<ApiServer, Ledger>([[host, keepLedger(host)]])
   const listening = new Map<ApiServer, number>()
   const count = (api: ApiServer, change: 1 | -1) => listening.set(api, (listening.get(api) ?? 0) + change)
   let written = 0
   const countWrites = (api: ApiServer) =>
-    api.subscribe(() => {
+    api.subscribe(({ type, object }) => {
       written += 1
+      trace.digest(() => `${api.name} ${type} ${JSON.stringify(object)}`)
     })
   countWrites(host)
   const followed: Network = {
@@ -164,7 +165,7 @@ export const makeWorld = Effect.fnUntraced(function* (options: WorldOptions = {}
   const simulation = yield* Simulation
   const settings = { ...defaults, ...options.settings }
   const host = yield* makeApiServer({ name: "host" })
-  const { books, written, network } = keepBooks(host, yield* makeNetwork)
+  const { books, written, network } = keepBooks(host, yield* makeNetwork, simulation)
   yield* runControllerManager(host, {})
   const node = yield* runNode(host)
   node.images.register((_, container) => isCleanup(container.command), cleanup)
@@ -237,6 +238,11 @@ export const makeWorld = Effect.fnUntraced(function* (options: WorldOptions = {}
     }),
   })
 
+  const stateNow = () => stateFiles(machine.files, paths.state)
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => simulation.trace.digest(() => JSON.stringify(stateNow()))),
+  )
+
   const find = (of: InstanceKey = key) => host.as("kubernetes-admin").get(Kinds.PlatformInstance, of)
 
   return {
@@ -289,7 +295,7 @@ export const makeWorld = Effect.fnUntraced(function* (options: WorldOptions = {}
       admin
         .list(Kinds.Event, { namespace: of.namespace })
         .filter(({ regarding }) => JSON.stringify(regarding).includes(`"name":"${of.name}"`)),
-    end: (): EndState => endState(books(), stateFiles(machine.files, paths.state)),
+    end: (): EndState => endState(books(), stateNow()),
     /**
      * The same text, the same world: the time, what is in the API servers and on the disks, which processes there are and
      * what they have been told. What an operator knows or is about to do is no part of it.
