@@ -1,10 +1,13 @@
 // `kubectl pi logs`: what the operator's log says of an instance.
-import { Console, Effect, Option, Schema, Stream } from "effect"
+import { Clock, Console, Effect, Option, Schema, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { getInstance } from "./Instance.ts"
-import { Kubectl } from "./Kubectl.ts"
+import { getJson, Kubectl } from "./Kubectl.ts"
 import { instanceArgument, root, where } from "./root.ts"
-import { type Colour, Colours, type Paint, painter, plain } from "./Words.ts"
+import { ageOf, type Colour, Colours, type Paint, painter, plain } from "./Words.ts"
+
+const SELECTOR = "--selector=app.kubernetes.io/name=platform-operator"
+const CONTAINER = "operator"
 
 const Line = Schema.fromJsonString(
   Schema.Struct({
@@ -44,6 +47,57 @@ export const lineText = ({ timestamp, level, message, annotations, cause }: Line
 /** What kubectl takes. */
 const isDuration = (text: string): boolean => /^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text)
 
+const PodList = Schema.Struct({
+  items: Schema.Array(
+    Schema.Struct({
+      metadata: Schema.Struct({ name: Schema.String, creationTimestamp: Schema.optionalKey(Schema.String) }),
+      status: Schema.optionalKey(
+        Schema.Struct({
+          containerStatuses: Schema.optionalKey(
+            Schema.Array(Schema.Struct({ name: Schema.String, restartCount: Schema.Finite })),
+          ),
+        }),
+      ),
+    }),
+  ),
+})
+type OperatorPod = (typeof PodList.Type)["items"][number]
+
+export interface NoLines {
+  readonly namespace: string
+  readonly name: string
+  /** As it was asked for: no older line was looked at. */
+  readonly since: Option.Option<string>
+  readonly operatorNamespace: string
+  readonly pods: ReadonlyArray<OperatorPod>
+  readonly now: number
+}
+
+/** Why there is no line about an instance, and where more is to be had. */
+export const noLines = ({ name, namespace, now, operatorNamespace, pods, since }: NoLines): string => {
+  if (pods.length === 0) {
+    return `no pod of the operator is in namespace ${operatorNamespace}: it does not run there. --operator-namespace names another one`
+  }
+  const ages = pods.map(({ metadata }) => {
+    const age = ageOf(metadata.creationTimestamp, now)
+    return age === undefined ? metadata.name : `${metadata.name} (there for ${age})`
+  })
+  const restarted = pods.filter(({ status }) =>
+    status?.containerStatuses?.some((each) => each.name === CONTAINER && each.restartCount > 0),
+  )
+  return [
+    `${Option.match(since, { onNone: () => "nothing", onSome: (span) => `nothing in the last ${span}` })} about ${namespace}/${name} in the log of ${ages.join(", ")}`,
+    ...(Option.isSome(since) ? ["Without --since all is shown that is there"] : []),
+    ...restarted.map(
+      ({ metadata }) =>
+        `Its container was started again; the log of the one before: kubectl -n ${operatorNamespace} logs ${metadata.name} -c ${CONTAINER} --previous`,
+    ),
+    "A pod's log goes with the pod: what the operator wrote in one before is where the cluster collects logs, or nowhere",
+    `What was done for the instance outlives it: kubectl pi history ${name} -n ${namespace}, kubectl pi events ${name} -n ${namespace}`,
+    "Of an instance with which nothing happens the operator writes little: a higher --zap-log-level of it has more",
+  ].join("\n")
+}
+
 export const logs = Command.make(
   "logs",
   {
@@ -75,8 +129,8 @@ export const logs = Command.make(
     yield* kubectl
       .lines({ ...found.where, namespace: operatorNamespace }, [
         "logs",
-        "--selector=app.kubernetes.io/name=platform-operator",
-        "--container=operator",
+        SELECTOR,
+        `--container=${CONTAINER}`,
         "--tail=-1",
         "--max-log-requests=20",
         ...(follow ? ["--follow"] : []),
@@ -93,11 +147,19 @@ export const logs = Command.make(
           }),
         ),
       )
-    if (lines === 0) {
+    if (follow) {
       yield* Console.error(
-        `the operator's log has no line about ${about}; --operator-namespace says where the operator runs, and a higher --zap-log-level of the operator has more`,
+        "the log has ended: its pod is gone, or the connection is. Run this again to follow on",
       )
     }
+    if (lines > 0) return
+    const { items: pods } = yield* getJson(PodList, { ...found.where, namespace: operatorNamespace }, [
+      "pods",
+      SELECTOR,
+    ])
+    const { namespace } = found.instance.metadata
+    const now = yield* Clock.currentTimeMillis
+    yield* Console.error(noLines({ namespace, name, since, operatorNamespace, pods, now }))
   }),
 ).pipe(
   Command.withDescription(

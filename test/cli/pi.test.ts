@@ -431,10 +431,60 @@ describe("logs", () => {
     }),
   )
 
-  it.effect("without a line name the ways to more", () =>
+  const pod = (name: string, restartCount: number) => ({
+    metadata: { name, creationTimestamp: "1969-12-31T23:57:00Z" },
+    status: { containerStatuses: [{ name: "operator", restartCount }] },
+  })
+
+  it.effect("without a line say whose log that is, since when, and what outlives a pod", () =>
     Effect.gen(function* () {
-      const said = yield* runPi(["logs", "one"], { [PI]: instance, logs: "" })
-      assert.include(said.err, "--operator-namespace")
+      const pods = { items: [pod("platform-operator-b", 0)] }
+      const said = yield* runPi(["logs", "one"], { [PI]: instance, logs: "", "get pods": pods })
+      assert.match(
+        said.err,
+        /^nothing about team-a\/one in the log of platform-operator-b \(there for 3m\)$/m,
+      )
+      assert.match(said.err, /^A pod's log goes with the pod: /m)
+      assert.include(said.err, "kubectl pi history one -n team-a")
+      assert.notInclude(said.err, "--previous")
+      assert.notInclude(said.err, "--since")
+      assert.match(
+        said.asked[2] ?? "",
+        /^get pods --selector=\S+ --output=json --namespace=platform-operator$/,
+      )
+    }),
+  )
+
+  it.effect("without a line name the log before a restart, and what --since leaves out", () =>
+    Effect.gen(function* () {
+      const pods = { items: [pod("platform-operator-a", 0), pod("platform-operator-b", 2)] }
+      const said = yield* runPi(["logs", "one", "--since=5m"], {
+        [PI]: instance,
+        logs: log.split("\n")[1],
+        "get pods": pods,
+      })
+      assert.match(said.err, /^nothing in the last 5m about .*platform-operator-a .*, platform-operator-b /)
+      assert.match(said.err, /^Without --since /m)
+      assert.deepStrictEqual(said.err.match(/kubectl -n \S+ logs \S+ -c operator --previous/g), [
+        "kubectl -n platform-operator logs platform-operator-b -c operator --previous",
+      ])
+    }),
+  )
+
+  it.effect("of an operator that is not there say so", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["logs", "one"], { [PI]: instance, logs: "", "get pods": { items: [] } })
+      assert.match(
+        said.err,
+        /^no pod of the operator is in namespace platform-operator: .*--operator-namespace/,
+      )
+    }),
+  )
+
+  it.effect("that are followed say when there is no more to follow", () =>
+    Effect.gen(function* () {
+      const said = yield* runPi(["logs", "one", "-f"], { [PI]: instance, logs: log })
+      assert.match(said.err, /^the log has ended: /)
     }),
   )
 
