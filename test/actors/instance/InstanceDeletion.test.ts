@@ -381,7 +381,10 @@ describe("a storage root that another instance's overlaps with", () => {
 })
 
 describe("an instance whose finalizer was taken in the middle of its deletion", () => {
-  const cut = Effect.fnUntraced(function* (moment: (world: World) => boolean) {
+  const cut = Effect.fnUntraced(function* (
+    moment: (world: World) => boolean,
+    successor?: Readonly<Record<string, unknown>>,
+  ) {
     const world = yield* ready()
     world.remove()
     while (!moment(world)) yield* pass(1)
@@ -390,7 +393,7 @@ describe("an instance whose finalizer was taken in the middle of its deletion", 
       ...last,
       metadata: { ...last.metadata, finalizers: [] },
     })
-    world.apply()
+    world.apply(successor)
     return { world, before: last.metadata.uid }
   })
 
@@ -414,6 +417,23 @@ describe("an instance whose finalizer was taken in the middle of its deletion", 
         ["FirstInstall", "FirstInstall"],
       )
       assert.isAbove(world.controlPlanes.starts.length, first)
+    }),
+  )
+
+  it.effect("is removed no further when its successor goes at once, and is to be retained", () =>
+    Effect.gen(function* () {
+      const { world } = yield* cut(
+        ({ store }) => [...store.records.values()].some(({ deleting }) => deleting !== undefined),
+        { deletionPolicy: "Retain" },
+      )
+      yield* pass(1)
+      assert.include(world.cluster.instance(key)?.metadata.finalizers ?? [], FINALIZER)
+      world.remove()
+      yield* pass(60)
+      assert.isTrue(isGone(world))
+      const namespace = world.cluster.find(Kinds.Namespace, { name: world.host })
+      assert.isDefined(namespace)
+      assert.isUndefined(namespace?.metadata.deletionTimestamp)
     }),
   )
 

@@ -2,6 +2,7 @@
 // real helm does with it what the layer needs is held by the end-to-end tests.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, FileSystem, Layer, Option } from "effect"
+import { chartDigest } from "../../../src/services/Helm/ChartDigest.ts"
 import { Helm } from "../../../src/services/Helm/Helm.ts"
 import { HelmLive, type HelmOptions } from "../../../src/services/Helm/HelmLive.ts"
 import { type KubeObject, Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
@@ -263,6 +264,26 @@ layer(machine, { excludeTestServices: true })("Helm as a child", (it) => {
         }).pipe(Effect.provide(machine)),
       { records: [record(1, "pending-install")] },
     ),
+  )
+
+  it.effect("installs no chart that was changed since the start", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const chart = yield* fs.makeTempDirectoryScoped()
+      const text = "apiVersion: v2\nname: vcluster\nversion: 0.37.3\n"
+      yield* fs.writeFileString(`${chart}/Chart.yaml`, text)
+      const digest = yield* chartDigest(chart)
+      yield* onStage(
+        ":",
+        ({ helm }) =>
+          Effect.gen(function* () {
+            yield* helm.install(release, {})
+            yield* fs.writeFileString(`${chart}/Chart.yaml`, `${text}# Changed.\n`)
+            assert.include((yield* Effect.flip(helm.install(release, {}))).message, digest)
+          }),
+        { chart: { path: chart, digest: Option.some(digest) } },
+      )
+    }).pipe(Effect.provide(machine)),
   )
 
   it.effect("does not start with another chart than its release names", () =>

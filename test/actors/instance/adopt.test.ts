@@ -1,0 +1,108 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { adopt, noteBehind } from "../../../src/actors/instance/adopt.ts"
+import { Events } from "../../../src/services/Events/Events.ts"
+import { type InstanceRecord, StateStore } from "../../../src/services/StateStore/StateStore.ts"
+import { key, storedAs } from "../support/instances.ts"
+
+const installed: NonNullable<InstanceRecord["installed"]> = {
+  version: "6.0.22",
+  generation: 3,
+  reason: "FirstInstall",
+  finishedAt: "2026-11-03T12:00:00Z",
+  tenants: 1,
+  users: 2,
+  endpoints: {},
+}
+const record: InstanceRecord = { format: 1, uid: "life", installed }
+
+/** What becomes of a record, what is written, and the reasons of the Events. */
+const told = Effect.fnUntraced(function* <E>(
+  work: Effect.Effect<Option.Option<InstanceRecord>, E, StateStore | Events>,
+) {
+  const written: Array<InstanceRecord> = []
+  const reasons: Array<string> = []
+  const result = yield* Effect.provide(
+    work,
+    Layer.mergeAll(
+      Layer.mock(StateStore, {
+        paths: () => ({ root: "", project: "", backend: "" }),
+        packagesDir: "",
+        pluginsDir: "",
+        writeRecord: (_, next) => Effect.sync(() => void written.push(next)),
+      }),
+      Layer.mock(Events, { emit: (_, { reason }) => Effect.sync(() => void reasons.push(reason)) }),
+    ),
+  )
+  return { record: Option.getOrUndefined(result), written, reasons }
+})
+
+describe("what a predecessor has left", () => {
+  const adopted = (left: InstanceRecord | undefined) =>
+    told(adopt(storedAs("next"), key, Option.fromUndefinedOr(left)))
+
+  it.effect("is its successor's, its version installed and no generation of it applied", () =>
+    Effect.gen(function* () {
+      const next: InstanceRecord = { format: 1, uid: "next", installed: { ...installed, generation: 0 } }
+      assert.deepStrictEqual(yield* adopted(record), { record: next, written: [next], reasons: ["Adopted"] })
+    }),
+  )
+
+  it.effect("is its successor's, too, when nothing was installed", () =>
+    Effect.gen(function* () {
+      const next = { format: 1, uid: "next" } as const
+      assert.deepStrictEqual(yield* adopted({ format: 1, uid: "life" }), {
+        record: next,
+        written: [next],
+        reasons: ["Adopted"],
+      })
+    }),
+  )
+
+  it.effect("is left to be finished when it is half removed", () =>
+    Effect.gen(function* () {
+      const half = { ...record, deleting: "life" }
+      assert.deepStrictEqual(yield* adopted(half), { record: half, written: [], reasons: [] })
+    }),
+  )
+
+  it.effect("is nothing when the record is its own, or there is none", () =>
+    Effect.gen(function* () {
+      const own = { ...record, uid: "next" }
+      assert.deepStrictEqual(yield* adopted(own), { record: own, written: [], reasons: [] })
+      assert.deepStrictEqual(yield* adopted(undefined), { record: undefined, written: [], reasons: [] })
+    }),
+  )
+})
+
+describe("a record that is older than what the status has shown", () => {
+  const shown = { applied: { version: "6.0.22", configHash: "hash", generation: 4 } }
+  const noted = (found: InstanceRecord | undefined, uid = "life", status: object = shown) =>
+    told(noteBehind(storedAs(uid), key, status, Option.fromUndefinedOr(found)))
+
+  it.effect("is noted as such, and told", () =>
+    Effect.gen(function* () {
+      const behind: InstanceRecord = { ...record, behind: true }
+      assert.deepStrictEqual(yield* noted(record), {
+        record: behind,
+        written: [behind],
+        reasons: ["StateOlder"],
+      })
+    }),
+  )
+
+  it.effect("is noted once, and not when it is none, another life's, or its state is being made anew", () =>
+    Effect.gen(function* () {
+      const since = "2026-11-03T12:00:00Z"
+      const cases: ReadonlyArray<readonly [InstanceRecord | undefined, string, object]> = [
+        [{ ...record, behind: true }, "life", shown],
+        [{ ...record, anew: { because: "asked", since } }, "life", shown],
+        [record, "next", shown],
+        [record, "life", {}],
+        [undefined, "life", shown],
+      ]
+      for (const [found, uid, status] of cases)
+        assert.deepStrictEqual(yield* noted(found, uid, status), { record: found, written: [], reasons: [] })
+    }),
+  )
+})
