@@ -14,12 +14,19 @@ import { tmpdir } from "node:os"
 import { join, relative } from "node:path"
 import { Exit, Schema } from "effect"
 import { applied, type Edit } from "./Mutant.ts"
+import { cpuSeconds, isAsleep } from "./processes.ts"
 
 /** What tests say of a mutant. */
-export type Outcome =
-  | { readonly _tag: "Survived" }
-  /** `by`: the first test that failed, or how else it ended; `test`: the file of that test. */
-  | { readonly _tag: "Caught"; readonly by: string; readonly test?: string }
+export const Outcome = Schema.Union([
+  Schema.TaggedStruct("Survived", {}),
+  Schema.TaggedStruct("Caught", {
+    /** The first test that failed, or how else it ended. */
+    by: Schema.String,
+    /** The file of that test. */
+    test: Schema.optionalKey(Schema.String),
+  }),
+])
+export type Outcome = typeof Outcome.Type
 
 /** A file's tests, and how long they took in milliseconds of real time. */
 export interface Timed {
@@ -52,21 +59,10 @@ const decodeReport = Schema.decodeUnknownExit(Report)
 
 /** Without one test that ends: seconds of the process's CPU time, however busy the machine is. */
 const stillCpu = 60
-/** A process that stands still uses no CPU time: seconds of real time without one test that ends. */
-const still = 1200
+/** Seconds of real time in which no test ends and nothing even waits for a processor: it waits for what never comes. */
+const still = 60
 /** What a mutant may take of the memory: MiB. */
 const memory = 2048
-
-/** Seconds of CPU time that a process has used, all of its threads (proc_pid_stat(5): 100 ticks a second). */
-const cpuSeconds = (pid: number): number => {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
-    const [, , , , , , , , , , , user, system] = stat.slice(stat.lastIndexOf(")") + 1).split(" ")
-    return (Number(user) + Number(system)) / 100
-  } catch {
-    return 0
-  }
-}
 
 interface Ended {
   readonly code: number | null
@@ -111,21 +107,22 @@ const run = (
     running.add(pid)
     let words = ""
     let stillFor: string | undefined
-    let heardAt = performance.now()
+    let awakeAt = performance.now()
     let heardCpu = 0
     const hear = (chunk: Buffer) => {
       words = `${words}${chunk.toString()}`.slice(-4000)
       appendFileSync(log, chunk)
-      heardAt = performance.now()
+      awakeAt = performance.now()
       heardCpu = cpuSeconds(pid)
     }
     child.stdout.on("data", hear)
     child.stderr.on("data", hear)
     const watch = setInterval(() => {
       const used = cpuSeconds(pid) - heardCpu
-      const waited = (performance.now() - heardAt) / 1000
-      if (used < stillCpu && waited < still) return
-      stillFor = used >= stillCpu ? `${stillCpu} s of CPU time` : `${still} s`
+      if (!isAsleep(pid)) awakeAt = performance.now()
+      const slept = (performance.now() - awakeAt) / 1000
+      if (used < stillCpu && slept < still) return
+      stillFor = used >= stillCpu ? `${stillCpu} s of CPU time` : `${still} s asleep`
       endGroup(pid)
     }, 500)
     child.on("close", (code) => {

@@ -1,6 +1,7 @@
 // Mutants of one token each, made of the syntax tree: every place where one of the operators below fits. Types, strings and
 // what is only logged stay as they are: a reason's text is the reference's, and no test is to hold the words of a log. A `?.`
 // less is left out: the compiler refuses it.
+import { createHash } from "node:crypto"
 import { Predicate } from "effect"
 import { parseAst } from "vitest/node"
 import type { Edit, Mutant } from "./Mutant.ts"
@@ -133,19 +134,14 @@ export const mutantsOf = (file: string, source: string): ReadonlyArray<Omit<Muta
     })
 }
 
-/** So many of them, by the seed: the same seed takes the same of the same. Fewer are the first of more. */
-export const sampled = <A>(all: ReadonlyArray<A>, count: number, seed: number): ReadonlyArray<A> => {
-  let state = seed >>> 0
-  // Mulberry32: no more than a shuffle needs, and the same everywhere.
-  const chance = () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-  return all
-    .map((each) => ({ each, place: chance() }))
-    .toSorted((a, b) => a.place - b.place)
+/** So many of them, by the seed. Whether one is taken depends on its name, so that others that come or go change little. */
+export const sampled = <A extends { readonly name: string }>(
+  all: ReadonlyArray<A>,
+  count: number,
+  seed: number,
+): ReadonlyArray<A> =>
+  all
+    .map((each) => ({ each, place: createHash("sha256").update(`${seed} ${each.name}`).digest("hex") }))
+    .toSorted((a, b) => (a.place < b.place ? -1 : 1))
     .slice(0, count)
     .map(({ each }) => each)
-}

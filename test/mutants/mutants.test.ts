@@ -1,6 +1,7 @@
 // The mutants themselves: each is a fault that can be put into the sources as they are.
-import { existsSync, globSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { parseAst } from "vitest/node"
 import { equivalent } from "./equivalent.ts"
@@ -8,12 +9,16 @@ import { mutantsOf, sampled } from "./generated.ts"
 import { actors } from "./handMade/actors.ts"
 import { services } from "./handMade/services.ts"
 import { closingLine, judge, type Verdict } from "./judge.ts"
-import { applied, type HandMade, located } from "./Mutant.ts"
-import { makeLoads, testFiles } from "./related.ts"
+import { makeKnown } from "./Known.ts"
+import { applied, type HandMade, located, type Mutant } from "./Mutant.ts"
+import { makeLoaded, testFiles } from "./related.ts"
+import type { Outcome } from "./Workbench.ts"
 
 const root = join(import.meta.dirname, "../..")
 const read = (file: string) => readFileSync(join(root, file), "utf8")
 const handMade: ReadonlyArray<HandMade> = [...actors, ...services]
+
+const loaded = makeLoaded(root)
 
 const generated = () =>
   globSync("src/actors/**/*.ts", { cwd: root }).flatMap((file) => mutantsOf(file, read(file)))
@@ -30,7 +35,7 @@ describe("a hand-made mutant", () => {
     expect(() => parseAst(faulty, { lang: "ts" })).not.toThrow()
     const tests = testFiles(root, mutant.tests)
     expect(tests.filter((test) => !existsSync(join(root, test)))).toEqual([])
-    expect(tests).not.toEqual([])
+    expect(tests.filter((test) => loaded(test).has(mutant.file))).not.toEqual([])
   })
 
   it("is one of at least 30, each another one", () => {
@@ -85,19 +90,23 @@ describe("the generated mutants", () => {
     expect(changes(`function* f() {\n  yield* Effect.logInfo("a")\n}`)).toEqual([])
   })
 
-  it("are taken by the seed", () => {
-    const all = Array.from({ length: 100 }, (_, index) => index)
-    expect(sampled(all, 10, 1)).toEqual(sampled(all, 10, 1))
-    expect(sampled(all, 10, 1)).not.toEqual(sampled(all, 10, 2))
-    expect(sampled(all, 20, 1).slice(0, 10)).toEqual(sampled(all, 10, 1))
-    expect(sampled(all, 1000, 1).toSorted((a, b) => a - b)).toEqual(all)
+  it("are taken by the seed, whatever others there are", () => {
+    const all = Array.from({ length: 100 }, (_, index) => ({ name: `mutant ${index}` }))
+    const names = (of: typeof all, count: number, seed: number) =>
+      sampled(of, count, seed).map(({ name }) => name)
+    expect(names(all, 10, 1)).not.toEqual(names(all, 10, 2))
+    expect(names(all, 20, 1).slice(0, 10)).toEqual(names(all, 10, 1))
+    expect(names(all, 1000, 1).toSorted()).toEqual(all.map(({ name }) => name).toSorted())
+    const first = names(all, 1, 1)
+    expect(names(all.toReversed(), 10, 1)).toEqual(names(all, 10, 1))
+    const fewer = all.filter(({ name }) => !first.includes(name))
+    expect(names(fewer, 9, 1)).toEqual(names(all, 10, 1).slice(1))
   })
 
   it("meet the tests that load their file", () => {
-    const loads = makeLoads(root)
-    expect(loads("test/actors/kit/Backoff.test.ts", "src/actors/kit/Backoff.ts")).toBe(true)
-    expect(loads("test/actors/instance/InstanceActor.test.ts", "src/actors/kit/Backoff.ts")).toBe(true)
-    expect(loads("test/actors/kit/Backoff.test.ts", "src/actors/instance/plan.ts")).toBe(false)
+    expect(loaded("test/actors/kit/Backoff.test.ts").has("src/actors/kit/Backoff.ts")).toBe(true)
+    expect(loaded("test/actors/instance/InstanceActor.test.ts").has("src/actors/kit/Backoff.ts")).toBe(true)
+    expect(loaded("test/actors/kit/Backoff.test.ts").has("src/actors/instance/plan.ts")).toBe(false)
   })
 })
 
@@ -105,6 +114,48 @@ describe("a mutant that is listed as without effect", () => {
   it("is there", () => {
     const names = new Set([...handMade, ...generated()].map(({ name }) => name))
     expect([...equivalent.keys()].filter((name) => !names.has(name))).toEqual([])
+  })
+})
+
+describe("what an earlier run has found out", () => {
+  const files: ReadonlyArray<readonly [string, string]> = [
+    ["src/a.ts", "1"],
+    ["src/b.ts", "1"],
+    ["test/a.test.ts", "1"],
+    ["charts/chart.yaml", "1"],
+  ]
+  const edit = { file: "src/a.ts", start: 0, end: 1, text: "2" }
+  const mutant: Mutant = { name: "a fault", edit, kind: "generated", tests: ["test/a.test.ts"] }
+  const caught: Outcome = { _tag: "Caught", by: "test/a.test.ts: says 1", test: "test/a.test.ts" }
+  const survived: Outcome = { _tag: "Survived" }
+
+  /** What is still known of the mutant after a file was changed. */
+  const stillKnown = (outcome: Outcome, changed?: string) => {
+    const folder = mkdtempSync(join(tmpdir(), "known-"))
+    try {
+      for (const [file, text] of files) {
+        mkdirSync(dirname(join(folder, file)), { recursive: true })
+        writeFileSync(join(folder, file), text)
+      }
+      const known = () => makeKnown(folder, join(folder, "known.json"), () => ["test/a.test.ts", "src/a.ts"])
+      known().learn(mutant, outcome)
+      if (changed !== undefined) writeFileSync(join(folder, changed), "2")
+      return known().of(mutant)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  }
+
+  it("holds for a mutant that a test has caught while that test and what it loads are as they were", () => {
+    expect(stillKnown(caught)).toEqual(caught)
+    expect(stillKnown(caught, "src/b.ts")).toEqual(caught)
+    for (const changed of ["src/a.ts", "test/a.test.ts", "charts/chart.yaml"])
+      expect(stillKnown(caught, changed)).toBeUndefined()
+  })
+
+  it("holds for one that no test has caught while nothing has changed", () => {
+    expect(stillKnown(survived)).toEqual(survived)
+    expect(stillKnown(survived, "src/b.ts")).toBeUndefined()
   })
 })
 

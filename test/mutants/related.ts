@@ -21,8 +21,8 @@ export const testFiles = (root: string, paths: ReadonlyArray<string>): ReadonlyA
   ),
 ]
 
-/** Of these tests those that load the file, themselves or through what they import. */
-export const makeLoads = (root: string): ((test: string, file: string) => boolean) => {
+/** What a test loads, itself first: by what it imports, and by what that imports. */
+export const makeLoaded = (root: string): ((test: string) => ReadonlySet<string>) => {
   const direct = new Map<string, ReadonlyArray<string>>()
   const loaded = new Map<string, ReadonlySet<string>>()
   const imports = (file: string) => {
@@ -30,15 +30,13 @@ export const makeLoads = (root: string): ((test: string, file: string) => boolea
     direct.set(file, known)
     return known
   }
-  return (test, file) => {
-    const known = loaded.get(test) ?? new Set([test])
-    if (!loaded.has(test)) {
-      const all = new Set(known)
-      // What is added while it is gone through is gone through, too.
-      for (const each of all) for (const next of imports(each)) all.add(next)
-      loaded.set(test, all)
-      return all.has(file)
-    }
-    return known.has(file)
+  return (test) => {
+    const known = loaded.get(test)
+    if (known !== undefined) return known
+    const all = new Set([test])
+    // What is added while it is gone through is gone through, too.
+    for (const each of all) for (const next of imports(each)) all.add(next)
+    loaded.set(test, all)
+    return all
   }
 }

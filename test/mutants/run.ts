@@ -7,15 +7,16 @@
 //   JOBS    how many at once (default: one a processor)
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
-import { join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { Option, Schema } from "effect"
 import { equivalent } from "./equivalent.ts"
 import { mutantsOf, sampled } from "./generated.ts"
 import { actors } from "./handMade/actors.ts"
 import { services } from "./handMade/services.ts"
 import { closingLine, judge, type Verdict } from "./judge.ts"
+import { makeKnown } from "./Known.ts"
 import { located, type Mutant } from "./Mutant.ts"
-import { makeLoads, testFiles } from "./related.ts"
+import { makeLoaded, testFiles } from "./related.ts"
 import { makeWorkbench, type Outcome, type Workbench } from "./Workbench.ts"
 
 const root = join(import.meta.dirname, "../..")
@@ -36,7 +37,7 @@ const ofActors = testFiles(root, [
     (name) => `test/simulation/${name}.test.ts`,
   ),
 ])
-const loads = makeLoads(root)
+const loaded = makeLoaded(root)
 
 const isWanted = ({ name, kind }: Mutant): boolean => ONLY === "" || ONLY === kind || name.includes(ONLY)
 
@@ -47,7 +48,7 @@ const handMade = [...actors, ...services]
 const generated = globSync("src/actors/**/*.ts", { cwd: root })
   .toSorted()
   .flatMap((file) => {
-    const tests = ofActors.filter((test) => loads(test, file))
+    const tests = ofActors.filter((test) => loaded(test).has(file))
     return mutantsOf(file, read(file)).map((each): Mutant => ({ ...each, tests }))
   })
 
@@ -58,12 +59,6 @@ const mutants = [
   ...(isNamed ? generated : sampled(generated, Math.min(sample, generated.length), seed)),
 ].filter(isWanted)
 if (mutants.length === 0) throw new Error(`ONLY=${ONLY}: there is no such mutant`)
-
-const benches = Array.from({ length: Math.min(jobs, mutants.length) }, () => makeWorkbench(root))
-process.on("exit", () => {
-  for (const bench of benches) bench.remove()
-})
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130))
 
 const began = performance.now()
 const seconds = () => ((performance.now() - began) / 1000).toFixed(0)
@@ -95,16 +90,21 @@ const failing = new Set<string>()
 const catches = new Map<string, number>()
 const count = (key: string) => catches.set(key, (catches.get(key) ?? 0) + 1)
 
+/** What loads much takes long: milliseconds. */
+const guessed = (test: string) => 50 * loaded(test).size
+
 /** Those of the mutant's own in their order; of a generated one the likeliest first, then the quickest. */
 const inOrder = ({ kind, edit, tests }: Mutant): ReadonlyArray<string> => {
   if (kind === "hand-made") return tests
   const mirror = edit.file.replace("src/", "test/").replace(/\.ts$/, ".test.ts")
+  const folder = basename(dirname(edit.file))
   const weight = (test: string) =>
     ((test === mirror ? 8 : 0) +
+      (basename(test).toLowerCase().includes(folder) ? 4 : 0) +
       4 * (catches.get(`${edit.file} ${test}`) ?? 0) +
       (catches.get(test) ?? 0) +
       1) /
-    (1000 + (took.get(test) ?? 0))
+    (1000 + (took.get(test) ?? guessed(test)))
   return tests.toSorted((a, b) => weight(b) - weight(a))
 }
 
@@ -128,17 +128,34 @@ const outcomeOf = async (bench: Workbench, mutant: Mutant): Promise<Outcome> => 
 }
 
 const verdicts: Array<Verdict> = []
-const waiting = mutants.values()
+const tell = ({ name, kind, edit }: Mutant, outcome: Outcome) => {
+  if (outcome._tag === "Caught" && outcome.test !== undefined) {
+    count(outcome.test)
+    count(`${edit.file} ${outcome.test}`)
+  }
+  verdicts.push({ name, kind, outcome })
+  console.log(`[${verdicts.length}/${mutants.length}, ${seconds()} s] ${name}: ${told(outcome, name)}`)
+}
+
+const known = makeKnown(root, join(root, ".simulation/mutants-known.json"), loaded)
+const unknown = mutants.filter((mutant) => {
+  const outcome = known.of(mutant)
+  if (outcome !== undefined) tell(mutant, outcome)
+  return outcome === undefined
+})
+
+const benches = Array.from({ length: Math.min(jobs, unknown.length) }, () => makeWorkbench(root))
+process.on("exit", () => {
+  for (const bench of benches) bench.remove()
+})
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130))
+
+const waiting = unknown.values()
 const work = async (bench: Workbench): Promise<void> => {
   for (const mutant of waiting) {
-    const { name, kind, edit } = mutant
     const outcome = await outcomeOf(bench, mutant)
-    if (outcome._tag === "Caught" && outcome.test !== undefined) {
-      count(outcome.test)
-      count(`${edit.file} ${outcome.test}`)
-    }
-    verdicts.push({ name, kind, outcome })
-    console.log(`[${verdicts.length}/${mutants.length}, ${seconds()} s] ${name}: ${told(outcome, name)}`)
+    tell(mutant, outcome)
+    known.learn(mutant, outcome)
   }
 }
 // Where not even this is seen to pass, whatever ends badly would count as caught.

@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const files = (process.env.MUTANT_TESTS ?? "").split("\n").filter((file) => file !== "")
 const root = process.cwd()
+const cacheDir = process.env.MUTANT_CACHE ?? `${root}/.vite`
 
 class InOrder extends BaseSequencer {
   override sort(specifications: Array<TestSpecification>) {
@@ -17,13 +18,17 @@ class InOrder extends BaseSequencer {
 
 export default defineConfig({
   root,
-  cacheDir: process.env.MUTANT_CACHE ?? `${root}/.vite`,
+  cacheDir,
   test: {
     include: files,
     isolate: false,
-    pool: "threads",
+    // A thread has no umask of its own.
+    pool: "forks",
     maxWorkers: 1,
     bail: 1,
+    // By a file's text: a mutant is compiled anew, and nothing else.
+    fsModuleCache: true,
+    fsModuleCachePath: `${cacheDir}/modules`,
     sequence: { sequencer: InOrder },
     // What never ends is told by the CPU time it takes (Workbench.ts): a busy machine makes nothing fail.
     testTimeout: 24 * 3_600_000,
