@@ -145,8 +145,8 @@ export interface Workbench {
   readonly folder: string
   /** Lets these tests meet the sources with this fault in them, or as they are. In the order that is given. */
   readonly meet: (edit: Edit | undefined, tests: ReadonlyArray<string>) => Promise<Met>
-  /** What the compiler says of the sources with this fault, if anything. Unused names are none: they go with a call. */
-  readonly compiles: (edit: Edit) => Promise<Outcome>
+  /** What the compiler says of the sources with this fault, or as they are. Unused names are none: they go with a call. */
+  readonly compiles: (edit: Edit | undefined) => Promise<Outcome>
   readonly remove: () => void
 }
 

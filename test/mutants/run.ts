@@ -115,13 +115,24 @@ const told = (outcome: Outcome, name: string): string =>
       ? "survived, as listed"
       : "SURVIVED"
 
+let compiling: Promise<Outcome> | undefined
+/** What the compiler says of a mutant is believed as long as it says nothing of the sources as they are. */
+const compiled = async (bench: Workbench, { edit }: Mutant): Promise<Outcome> => {
+  const outcome = await bench.compiles(edit)
+  if (outcome._tag === "Survived") return outcome
+  compiling ??= bench.compiles(undefined)
+  const before = await compiling
+  if (before._tag === "Caught") throw new Error(`the sources do not compile: ${before.by}`)
+  return outcome
+}
+
 /** Lets the tests meet it that can be believed, and then the compiler. */
 const outcomeOf = async (bench: Workbench, mutant: Mutant): Promise<Outcome> => {
   const tests = inOrder(mutant).filter((test) => !failing.has(test))
-  if (tests.length === 0) return bench.compiles(mutant.edit)
+  if (tests.length === 0) return compiled(bench, mutant)
   const { outcome, times } = await bench.meet(mutant.edit, tests)
   for (const { file, millis } of times) if (millis > 0) took.set(file, millis)
-  if (outcome._tag === "Survived") return bench.compiles(mutant.edit)
+  if (outcome._tag === "Survived") return compiled(bench, mutant)
   if (outcome.test === undefined || (await passes(bench, outcome.test))) return outcome
   failing.add(outcome.test)
   return outcomeOf(bench, mutant)

@@ -207,7 +207,7 @@ export const services: ReadonlyArray<HandMade> = [
     file: "src/services/StateStore/DurableFiles.ts",
     find: "disk.writeNew(temporary, new TextEncoder().encode(text), fileMode).pipe(",
     put: 'disk.unlink(file).pipe(unless(["ENOENT"], undefined), Effect.andThen(disk.writeNew(temporary, new TextEncoder().encode(text), fileMode)),',
-    tests: [`${tests}/StateStore/PowerCut.test.ts`, `${tests}/StateStore/StateStoreLive.test.ts`],
+    tests: [`${tests}/StateStore/StateStoreLive.test.ts`, `${tests}/StateStore/PowerCut.test.ts`],
   },
   {
     name: "the folder of a renamed file is not synced",

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import path from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
+import { Disk, DiskError } from "../../../src/services/Disk/Disk.ts"
 import { DiskLive } from "../../../src/services/Disk/DiskLive.ts"
 import { InstanceRecord, OperationMarker, StateStore } from "../../../src/services/StateStore/StateStore.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
@@ -166,6 +167,26 @@ for (const bad of [
     ),
   )
 }
+
+it.effect("a record that a full disk has no room for leaves the one before it", () =>
+  onDisk((store, dir) =>
+    Effect.gen(function* () {
+      yield* store.writeRecord(key, record)
+      const full = Layer.effect(
+        Disk,
+        Effect.map(Disk, (disk) => ({
+          ...disk,
+          writeNew: (file: string) =>
+            Effect.fail(new DiskError({ path: file, code: "ENOSPC", message: "no space left on device" })),
+        })),
+      ).pipe(Layer.provide(DiskLive.layer))
+      yield* StateStore.use((other) => Effect.flip(other.writeRecord(key, { ...record, uid: "u2" }))).pipe(
+        Effect.provide(StateStoreLive.layer({ stateDir: dir }).pipe(Layer.provide(full))),
+      )
+      assert.deepStrictEqual(yield* store.readRecord(key), Option.some(record))
+    }),
+  ),
+)
 
 it.effect("a record of a newer operator is refused by its format, and left as it is", () =>
   onDisk((store, _, root) =>
