@@ -20,6 +20,8 @@ quiet_end() {
       sleep 0.1 || true
     done
     kill -KILL -- "-$quiet_step" 2> /dev/null || true
+    # Here, where bash's word on how it died is not heard.
+    wait "$quiet_step" 2> /dev/null || true
     # Of the group only the first is a child of this shell. The bound is for a machine where nobody takes leave of the dead.
     for ((tenths = 0; tenths < 50; tenths++)); do
       kill -0 -- "-$quiet_step" 2> /dev/null || break

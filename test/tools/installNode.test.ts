@@ -134,6 +134,7 @@ describe("install-node", () => {
     child.kill("SIGINT")
     assert.strictEqual(await ended, 130)
     assert.include(said(), "npm: interrupted: ending what it had begun, in 3 seconds at most")
+    assert.notInclude(said(), "Killed")
     assert.isFalse(isAlive(npm))
     assert.isTrue(isLockFree())
     assert.deepStrictEqual(left(), [])
