@@ -42,6 +42,9 @@ export const Instance = Schema.Struct({
 })
 export type Instance = typeof Instance.Type
 
+export const conditionOf = ({ status }: Instance, type: string): Condition | undefined =>
+  status?.conditions?.find((condition) => condition.type === type)
+
 /** Its short name is somebody else's in many clusters. */
 export const RESOURCE = "platforminstances.platform.di-framework.dev"
 

@@ -37,7 +37,7 @@ const windowOf = (memo: DayTwoMemo | undefined, now: number): DayTwoShown => {
 /** `now`: milliseconds since the epoch. */
 export const dayTwoOf = (instance: Instance, now: number): DayTwoShown => {
   const memo = Option.getOrUndefined(memoOf(instance.metadata))
-  const { bad } = readAnnotations(instance.metadata.annotations ?? {}, memo?.kept ?? {})
+  const { bad } = readAnnotations(instance.metadata, memo?.kept ?? {})
   return {
     ...pauseOf(instance, memo),
     ...windowOf(memo, now),

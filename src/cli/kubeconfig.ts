@@ -1,11 +1,12 @@
 // `kubectl pi kubeconfig`: the instance's admin kubeconfig, to a file of one's own, to standard output where that was asked
 // for, or over a port of this machine for as long as the command runs.
-import { Console, Effect, FileSystem, Option, Schema, Stream } from "effect"
+import { Clock, Console, Effect, FileSystem, Option, Schema, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { parse, stringify } from "yaml"
 import { hostNamespace, KUBECONFIG_KEY, kubeconfigSecretName } from "../schema/Names.ts"
 import { getInstance } from "./Instance.ts"
 import { cannot, getJson, Kubectl, misused, type PiError } from "./Kubectl.ts"
+import { hasLostKubeconfig, lostKubeconfig } from "./lostKubeconfig.ts"
 import { instanceArgument, root, where } from "./root.ts"
 
 const Secret = Schema.Struct({ data: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)) })
@@ -45,6 +46,9 @@ const readKubeconfig = Effect.fnUntraced(function* (name: string) {
   const { namespace } = found.instance.metadata
   const secret = found.instance.status?.kubeconfigSecretRef?.name
   if (secret === undefined) {
+    if (hasLostKubeconfig(found.instance)) {
+      return yield* cannot(lostKubeconfig(found.instance, yield* Clock.currentTimeMillis))
+    }
     return yield* cannot(
       `${namespace}/${name} has no kubeconfig yet: its control plane has to come up first; kubectl pi status ${name} -n ${namespace} says how far it is`,
     )

@@ -5,8 +5,9 @@ import { ANNOTATION_PAUSED } from "../schema/Names.ts"
 import { epochMillis } from "../schema/Time.ts"
 import { MAINTENANCE_WINDOW, reasonUrl } from "./Documentation.ts"
 import { dayTwoFacts, dayTwoOf } from "./dayTwo.ts"
-import { type Condition, getInstance, type Instance } from "./Instance.ts"
+import { type Condition, conditionOf, getInstance, type Instance } from "./Instance.ts"
 import { PiError } from "./Kubectl.ts"
+import { hasLostKubeconfig, lostKubeconfig } from "./lostKubeconfig.ts"
 import { answer, instanceArgument, where } from "./root.ts"
 import { ageOf, type Colour, Colours, indented, type Paint, painter, plain, table } from "./Words.ts"
 
@@ -21,7 +22,9 @@ export interface Waiting {
   /** A reason, as the condition has it, or what the operator was asked to wait for. */
   readonly reason: string
   readonly message: string
-  /** RFC 3339: since when what is waited for is so. */
+  /** Of a failure: the generation of the spec that failed last. */
+  readonly generation?: number
+  /** RFC 3339: since when what is waited for is so; of a failure, since when each try has failed. */
   readonly since?: string
 }
 
@@ -34,9 +37,6 @@ const targetGates: ReadonlyArray<readonly [gate: string, reasons: ReadonlyArray<
 ]
 const failures = new Set(["TargetError", "TargetUnreachable", "TargetDeleteFailed"])
 
-const conditionOf = ({ status }: Instance, type: string): Condition | undefined =>
-  status?.conditions?.find((condition) => condition.type === type)
-
 /** Gates of one that is coming up, or ready; one that is being deleted passes none any more. */
 export const gatesOf = (instance: Instance): ReadonlyArray<Gate> => {
   const target = conditionOf(instance, "TargetReady")
@@ -46,7 +46,8 @@ export const gatesOf = (instance: Instance): ReadonlyArray<Gate> => {
   const at = targetGates.findIndex(([, reasons]) => reasons.includes(target?.reason ?? ""))
   const failing = failures.has(target?.reason ?? "")
   const targetState = (index: number): GateState => {
-    if (ready) return "passed"
+    if (ready)
+      return targetGates[index]?.[0] === "kubeconfig" && hasLostKubeconfig(instance) ? "waiting" : "passed"
     // Of a step that failed nobody says here at which gate: the message does.
     if (at === -1) return failing && index === 0 ? "failed" : "later"
     if (index < at) return "passed"
@@ -103,7 +104,13 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
       // An install begins when its target is there.
       told.reason === "Installing" && target?.status === "True" ? target.lastTransitionTime : undefined,
     ])
-    return { reason, message, ...(since === undefined ? {} : { since }) }
+    const hasFailed = told.type === "Installed" && instance.status?.phase === "Failed"
+    return {
+      reason,
+      message,
+      ...(hasFailed && told.observedGeneration !== undefined ? { generation: told.observedGeneration } : {}),
+      ...(since === undefined ? {} : { since }),
+    }
   }
   if ((instance.status?.observedGeneration ?? 0) >= generation) return undefined
   if (pausedSince !== undefined) {
@@ -144,10 +151,12 @@ export const statusText = (instance: Instance, now: number, paint: Paint): strin
       "Last repair",
       ageOf(status.lastRepair, now) === undefined ? undefined : `${ageOf(status.lastRepair, now)} ago`,
     ],
+    ["Kubeconfig", hasLostKubeconfig(instance) ? lostKubeconfig(instance, now) : undefined],
     ["Age", ageOf(metadata.creationTimestamp, now)],
     ...dayTwoFacts(dayTwoOf(instance, now), now),
   ]
   const since = ageOf(waiting?.since, now)
+  const failing = waiting?.generation === undefined ? "" : " failing"
   const url = waiting === undefined ? undefined : reasonUrl(waiting.reason)
   return [
     paint("bold", `${metadata.namespace}/${metadata.name}`),
@@ -156,7 +165,11 @@ export const statusText = (instance: Instance, now: number, paint: Paint): strin
       ? []
       : [
           "",
-          `Waiting for: ${paint("yellow", plain(waiting.reason))}${since === undefined ? "" : `, for ${since}`}`,
+          [
+            `Waiting for: ${paint("yellow", plain(waiting.reason))}`,
+            ...(waiting.generation === undefined ? [] : [` of generation ${waiting.generation}`]),
+            ...(since === undefined ? [] : [`,${failing} for ${since}`]),
+          ].join(""),
           indented(waiting.message, "  "),
           ...(url === undefined ? [] : [`  What to do: ${url}`]),
         ]),

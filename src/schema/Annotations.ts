@@ -104,6 +104,13 @@ export const annotationRows = {
 
 const rows: ReadonlyArray<readonly [string, AnnotationRow]> = Object.entries(annotationRows)
 
+/** Of the metadata of an instance, what its annotations are read from and told with. */
+export interface Annotated {
+  readonly namespace: string
+  readonly name: string
+  readonly annotations?: Strings | undefined
+}
+
 export interface BadAnnotation {
   readonly name: string
   readonly value: string
@@ -119,8 +126,14 @@ export interface ReadAnnotations {
 
 const shown = (value: string): string => JSON.stringify(truncateAtWord(withoutSecrets(value), 120))
 
-/** `before`: the values that counted until now. One that is wrong changes nothing: what counted before still does. */
-export const readAnnotations = (annotations: Strings, before: Strings): ReadAnnotations => {
+/**
+ * Of the instance with that name. `before`: the values that counted until now. One that is wrong changes nothing: what counted
+ * before still does.
+ */
+export const readAnnotations = (
+  { namespace, name: instance, annotations = {} }: Annotated,
+  before: Strings,
+): ReadAnnotations => {
   const kept: Record<string, string> = {}
   const bad: Array<BadAnnotation> = []
   for (const [name, { check, keeps }] of rows) {
@@ -137,7 +150,7 @@ export const readAnnotations = (annotations: Strings, before: Strings): ReadAnno
     bad.push({
       name,
       value,
-      message: `annotation ${name}: ${shown(value)} is not understood: ${wrong}; ${instead}. Correct it, or remove it with kubectl annotate pi <name> ${name}-`,
+      message: `annotation ${name}: ${shown(value)} is not understood: ${wrong}; ${instead}. Correct it, or remove it with kubectl annotate pi ${instance} --namespace ${namespace} ${name}-`,
     })
   }
   return { kept, bad }

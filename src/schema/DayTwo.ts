@@ -1,7 +1,7 @@
 // What the annotations of people make of an instance, and what the operator remembers of them in an annotation of its own:
 // it outlives the process, and kubectl pi reads it. It belongs to one life (UID) of the instance: copies have it, too. Pure.
 import { Option, Result, Schema } from "effect"
-import { readAnnotations } from "./Annotations.ts"
+import { type Annotated, readAnnotations } from "./Annotations.ts"
 import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_WINDOW } from "./Names.ts"
 import { parseWindows, type Windows } from "./Windows.ts"
 
@@ -22,13 +22,10 @@ const MemoText = Schema.fromJsonString(DayTwoMemo)
 const decodeMemo = Schema.decodeUnknownOption(MemoText)
 const encodeMemo = Schema.encodeSync(MemoText)
 
-type Annotated = {
-  readonly uid: string
-  readonly annotations?: Readonly<Record<string, string>> | undefined
-}
+type OneLife = Pick<Annotated, "annotations"> & { readonly uid: string }
 
 /** As it stands on the instance; `None` where there is none, or one of another life, or one that cannot be read. */
-export const memoOf = ({ uid, annotations }: Annotated): Option.Option<DayTwoMemo> =>
+export const memoOf = ({ uid, annotations }: OneLife): Option.Option<DayTwoMemo> =>
   Option.filter(decodeMemo(annotations?.[ANNOTATION_DAY_TWO]), (memo) => memo.uid === uid)
 
 /** The windows that count. */
@@ -66,18 +63,18 @@ const briefly = (value: string): string => value.slice(0, 100)
 
 /** What the annotations say now, over what was remembered; `now` is RFC 3339. */
 export const followDayTwo = (
-  { uid, annotations = {} }: Annotated,
+  metadata: Annotated & OneLife,
   before: Option.Option<DayTwoMemo>,
   now: string,
 ): DayTwo => {
-  const last = Option.getOrElse(before, (): DayTwoMemo => ({ uid }))
-  const { kept, bad } = readAnnotations(annotations, last.kept ?? {})
+  const last = Option.getOrElse(before, (): DayTwoMemo => ({ uid: metadata.uid }))
+  const { kept, bad } = readAnnotations(metadata, last.kept ?? {})
   const paused = kept[ANNOTATION_PAUSED] === "true"
   const since = last.pausedSince
   const untold = bad.filter(({ name, value }) => last.told?.[name] !== briefly(value))
   const pausedSince = paused ? (since ?? now) : undefined
   const memo: DayTwoMemo = {
-    uid,
+    uid: metadata.uid,
     ...(pausedSince === undefined ? {} : { pausedSince }),
     ...nonEmpty("kept", kept),
     ...nonEmpty("told", Object.fromEntries(bad.map(({ name, value }) => [name, briefly(value)]))),

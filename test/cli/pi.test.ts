@@ -589,10 +589,33 @@ describe("kubeconfig", () => {
 
   it.effect("of an instance that has none yet names what has to come first", () =>
     Effect.gen(function* () {
-      const { kubeconfigSecretRef: _, ...status } = instance.status
+      const { kubeconfigSecretRef: _, installedVersion: __, ...rest } = instance.status
+      const status = { ...rest, conditions: [] }
       const said = yield* runPi(["kubeconfig", "one", "--stdout"], { [PI]: { ...instance, status } })
       assert.strictEqual(said.exitCode, 1)
       assert.include(said.err, "has no kubeconfig yet")
+    }),
+  )
+
+  it.effect("whose Secret was deleted says so, and when it is written again; a pause holds it up", () =>
+    Effect.gen(function* () {
+      const { kubeconfigSecretRef: _, ...status } = instance.status
+      const memo = JSON.stringify({ uid: instance.metadata.uid, pausedSince: "2026-01-01T00:00:00Z" })
+      const annotations = { "platform.di-framework.dev/day-two": memo }
+      const lost = { ...instance, status }
+      const paused = { ...lost, metadata: { ...instance.metadata, annotations } }
+      const words = "Secret team-a/one-kubeconfig is missing: the operator writes it again"
+      for (const [each, when] of [
+        [lost, "once the control plane answers"],
+        [paused, "when annotation platform.di-framework.dev/paused goes"],
+      ] as const) {
+        const said = yield* runPi(["kubeconfig", "one", "--stdout"], { [PI]: each })
+        assert.strictEqual(said.exitCode, 1)
+        assert.include(said.err, `${words} ${when}`)
+        const shown = yield* runPi(["status", "one"], { [PI]: each })
+        assert.include(shown.out, `${words} ${when}`)
+        assert.match(shown.out, /^kubeconfig +waiting$/m)
+      }
     }),
   )
 })

@@ -15,6 +15,7 @@ import {
   servicePolicyManifests,
 } from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import { priorityClassManifest } from "../../src/actors/instance/target/controlPlanePriority.ts"
+import { ANNOTATION_DAY_TWO, FINALIZER } from "../../src/schema/Names.ts"
 import { programPath, startApiServer } from "../services/Pulumi/apiServer.ts"
 import { type Block, blocksOf, commandsOf, filledIn, isCommands, pagesWithBlocks } from "./Blocks.ts"
 
@@ -31,6 +32,33 @@ const secret = (namespace: string, name: string, key: string) => ({
   kind: "Secret",
   metadata: { namespace, name },
   stringData: { [key]: "hush" },
+})
+
+const asTheOperatorLeavesIt = [
+  `kubectl -n team-a patch pi one --type merge -p '${JSON.stringify({
+    metadata: {
+      finalizers: [FINALIZER],
+      annotations: { [ANNOTATION_DAY_TWO]: "{}", "example.org/mine": "kept" },
+    },
+  })}'`,
+  `kubectl -n team-a patch pi one --subresource status --type merge -p '${JSON.stringify({
+    status: { phase: "Failed", installedVersion: "6.0.21" },
+  })}'`,
+].join("\n")
+const released = `kubectl -n team-a patch pi one --type merge -p '{"metadata":{"finalizers":null}}'`
+
+/** What is put back has become the reader's manifest: what of it is the operator's would go with the next one without it. */
+const checkManifest = Effect.fnUntraced(function* (bash: Effect.Success<typeof scene>["bash"]) {
+  const [manifest] = JSON.parse(
+    yield* bash("kubectl create --dry-run=client -o json -f instances.yaml"),
+  ).items
+  assert.deepStrictEqual(Object.keys(manifest).toSorted(), ["apiVersion", "kind", "metadata", "spec"])
+  assert.deepStrictEqual(manifest.metadata, {
+    name: "one",
+    namespace: "team-a",
+    annotations: { "example.org/mine": "kept" },
+  })
+  yield* bash("kubectl diff -f instances.yaml")
 })
 
 const scene = Effect.gen(function* () {
@@ -100,8 +128,9 @@ const scene = Effect.gen(function* () {
       pod,
     )
     yield* bash("kubectl apply -f one.yaml")
+    if (script.includes("> instances.yaml")) yield* bash(asTheOperatorLeavesIt)
     if (script.includes("apply -f instances.yaml"))
-      yield* bash("kubectl -n team-a delete pi one --wait=false")
+      yield* bash(`kubectl -n team-a delete pi one --wait=false; ${released}`)
     yield* /create secret generic platform-operator-passphrase|apply -f passphrase.yaml/.test(script)
       ? bash("kubectl -n platform-operator delete secret platform-operator-passphrase --ignore-not-found")
       : apply(secret("platform-operator", "platform-operator-passphrase", "passphrase"))
@@ -123,6 +152,7 @@ const play = Effect.fnUntraced(function* (block: Block, { bash, prepare }: Effec
       assert.deepStrictEqual(out.split("\n")[0]?.split(/\s+/), printed.split(/\s+/), block.at)
     }
     if (line.startsWith("find ")) assert.include(out, release.vcluster.chartDigest.slice("sha256:".length))
+    if (line.includes("> instances.yaml")) yield* checkManifest(bash)
     if (line.startsWith("helm template ")) assert.include(out, "kind: Deployment")
     if (line.includes(" patch pi one ") && line.includes('"version"')) {
       assert.include(

@@ -9,6 +9,12 @@ import {
   ANNOTATION_STORAGE_CLEANUP_FAILURES,
 } from "../../src/schema/Names.ts"
 
+const annotated = (annotations?: Readonly<Record<string, string>>) => ({
+  namespace: "team-a",
+  name: "one",
+  annotations,
+})
+
 describe("the annotations of an instance", () => {
   it.each([
     [ANNOTATION_PAUSED, ["true", "false"], ["", "True", "yes", "1", " true"]],
@@ -20,29 +26,32 @@ describe("the annotations of an instance", () => {
     [ANNOTATION_STORAGE_CLEANUP_FAILURES, ["nonsense"], []],
     ["example.org/paused", ["nonsense"], []],
   ])("%s takes what it takes", (name, right, wrong) => {
-    for (const value of right) assert.isEmpty(readAnnotations({ [name]: value }, {}).bad, value)
+    for (const value of right) assert.isEmpty(readAnnotations(annotated({ [name]: value }), {}).bad, value)
     for (const value of wrong) {
-      const [bad] = readAnnotations({ [name]: value }, {}).bad
+      const [bad] = readAnnotations(annotated({ [name]: value }), {}).bad
       assert.include(
         bad?.message ?? "",
         `annotation ${name}: ${JSON.stringify(value)} is not understood: it takes`,
       )
       assert.include(bad?.message ?? "", "it counts as if it were not there")
-      assert.include(bad?.message ?? "", `kubectl annotate pi <name> ${name}-`)
+      assert.include(bad?.message ?? "", `kubectl annotate pi one --namespace team-a ${name}-`)
     }
   })
 
   it("that decide what is done keep what counted before a wrong value", () => {
-    const before = readAnnotations({ [ANNOTATION_PAUSED]: "true" }, {}).kept
+    const before = readAnnotations(annotated({ [ANNOTATION_PAUSED]: "true" }), {}).kept
     assert.deepStrictEqual(before, { [ANNOTATION_PAUSED]: "true" })
-    const { kept, bad } = readAnnotations({ [ANNOTATION_PAUSED]: "no" }, before)
+    const { kept, bad } = readAnnotations(annotated({ [ANNOTATION_PAUSED]: "no" }), before)
     assert.deepStrictEqual(kept, before)
     assert.include(bad[0]?.message ?? "", '"true" still counts')
-    assert.deepStrictEqual(readAnnotations({}, before), { kept: {}, bad: [] })
+    assert.deepStrictEqual(readAnnotations(annotated(), before), { kept: {}, bad: [] })
   })
 
   it("are told without what may be a secret, and briefly", () => {
-    const [bad] = readAnnotations({ [ANNOTATION_PAUSED]: `password=hunter22 ${"x ".repeat(9_000)}` }, {}).bad
+    const [bad] = readAnnotations(
+      annotated({ [ANNOTATION_PAUSED]: `password=hunter22 ${"x ".repeat(9_000)}` }),
+      {},
+    ).bad
     assert.notInclude(bad?.message ?? "", "hunter22")
     assert.isBelow(bad?.message.length ?? 0, 600)
   })

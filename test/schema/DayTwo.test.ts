@@ -6,7 +6,8 @@ import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED } from "../../src/schema/Names.ts
 const uid = "life"
 const noon = "2026-11-03T12:00:00Z"
 const later = "2026-11-03T13:00:00Z"
-const paused = (value: string) => ({ uid, annotations: { [ANNOTATION_PAUSED]: value } })
+const bare = { uid, namespace: "team-a", name: "one" }
+const paused = (value: string) => ({ ...bare, annotations: { [ANNOTATION_PAUSED]: value } })
 const none = Option.none<DayTwoMemo>()
 const begun = followDayTwo(paused("true"), none, noon)
 
@@ -20,7 +21,7 @@ describe("a pause", () => {
   })
 
   it("ends when its annotation says false or is gone", () => {
-    for (const annotated of [{ uid }, paused("false")]) {
+    for (const annotated of [bare, paused("false")]) {
       const ended = followDayTwo(annotated, Option.some(begun.memo), later)
       assert.deepStrictEqual(ended.news, [{ _tag: "Resumed", since: noon }])
       assert.isTrue(Option.isNone(ended.pausedSince))
@@ -36,7 +37,7 @@ describe("a pause", () => {
     )
     const text = memoText(wrong.memo) ?? assert.fail()
     const annotations = { ...paused("ture").annotations, [ANNOTATION_DAY_TWO]: text }
-    const next = followDayTwo({ uid, annotations }, memoOf({ uid, annotations }), later)
+    const next = followDayTwo({ ...bare, annotations }, memoOf({ uid, annotations }), later)
     assert.deepStrictEqual([next.news, next.pausedSince], [[], Option.some(noon)])
     const other = followDayTwo(paused("flase"), Option.some(wrong.memo), later)
     assert.deepStrictEqual(
@@ -52,8 +53,8 @@ describe("a pause", () => {
 
 describe("what is remembered", () => {
   it("is nothing where there is nothing to remember", () => {
-    assert.isUndefined(memoText(followDayTwo({ uid }, none, noon).memo))
-    assert.isUndefined(memoText(followDayTwo({ uid }, Option.some(begun.memo), later).memo))
+    assert.isUndefined(memoText(followDayTwo(bare, none, noon).memo))
+    assert.isUndefined(memoText(followDayTwo(bare, Option.some(begun.memo), later).memo))
   })
 
   it("belongs to one life, and is nothing where it cannot be read", () => {

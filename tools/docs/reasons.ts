@@ -18,7 +18,8 @@ export const trueWhen: Record<ConditionType, string> = {
   Installed: "`spec.version` is installed",
   ConfigApplied:
     "an install has applied the platform settings of the generation in `status.applied.generation`",
-  Ready: "the instance can be used at `spec.version`",
+  Ready:
+    "the instance can be used, at `status.installedVersion`. That is `spec.version` once `status.observedGeneration` is `metadata.generation`: while a change waits for the end of a pause or for a window, `spec.version` may be another one",
   OwnerServiceProtected: "the admission policy that guards `service/vcluster` is in place",
 }
 
@@ -96,7 +97,10 @@ const events: Record<EventReason, Told> = {
   Resumed: ["Normal", "It is paused no longer; the note says for how long it was."],
   FirstInstall: ["Normal", "The first install has succeeded; the note has the version."],
   VersionChanged: ["Normal", "An install of another version has succeeded."],
-  SpecChanged: ["Normal", "An install of other settings has succeeded."],
+  SpecChanged: [
+    "Normal",
+    "An install of other settings has succeeded; the note says whether anything of the platform had to change.",
+  ],
   Retry: ["Normal", "An install has succeeded after one that had failed."],
   Resync: ["Normal", "The install that ends a resync has succeeded."],
   Repaired: [

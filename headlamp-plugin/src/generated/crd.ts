@@ -105,7 +105,7 @@ export const crd: Crd = {
     },
     {
       "type": "Ready",
-      "trueWhen": "the instance can be used at `spec.version`",
+      "trueWhen": "the instance can be used, at `status.installedVersion`. That is `spec.version` once `status.observedGeneration` is `metadata.generation`: while a change waits for the end of a pause or for a window, `spec.version` may be another one",
       "reasons": {
         "True": {
           "Ready": "The instance can be used."

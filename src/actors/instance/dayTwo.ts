@@ -57,12 +57,12 @@ export const followAnnotations = Effect.fnUntraced(function* (
   pass: AnyPass,
 ): Effect.fn.Return<Rules, never, Events | Kubernetes | Views> {
   const { memory, object } = pass
-  const { uid, annotations } = object.metadata
+  const { metadata } = object
   const events = yield* Events
   const now = yield* Clock.currentTimeMillis
-  const before = Option.orElse(memory.dayTwo, () => memoOf({ uid, annotations }))
+  const before = Option.orElse(memory.dayTwo, () => memoOf(metadata))
   const { pausedSince, windows, memo, news } = followDayTwo(
-    { uid, annotations },
+    { ...metadata, namespace: metadata.namespace ?? "" },
     before,
     formatTime(DateTime.makeUnsafe(now)),
   )

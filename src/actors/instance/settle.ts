@@ -8,7 +8,7 @@ import { Events } from "../../services/Events/Events.ts"
 import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import { delayAfter, retryBackoff } from "../kit/Backoff.ts"
 import type { Memory } from "./Memory.ts"
-import { type Operation, OperationError, type OperationResult } from "./Operation.ts"
+import { type InstallOperation, type Operation, OperationError, type OperationResult } from "./Operation.ts"
 import { noRepairs, oneMore } from "./target/repairs.ts"
 
 const isInstallReason = Schema.is(Schema.Literals(installFailureReasons))
@@ -111,6 +111,14 @@ const failed = Effect.fnUntraced(function* (
   })
 })
 
+/** What is told of an install that has succeeded. */
+const newsOf = ({ reason, version, generation, progress }: InstallOperation): string => {
+  if (reason !== "SpecChanged") return `installed version ${version}`
+  const what =
+    progress.changed.size === 0 ? "nothing of the platform had to change" : "the platform was changed"
+  return `applied generation ${generation} over version ${version}: ${what}`
+}
+
 const succeeded = Effect.fnUntraced(function* (
   memory: Memory,
   object: KubeObject,
@@ -136,7 +144,7 @@ const succeeded = Effect.fnUntraced(function* (
     type: "Normal",
     reason: operation.reason,
     action: "Install",
-    note: `installed version ${operation.version}`,
+    note: newsOf(operation),
   })
 })
 

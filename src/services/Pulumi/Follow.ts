@@ -65,9 +65,15 @@ export const awaitedNames = (followed: Followed): string => {
   return names.slice(0, 3).join(", ") + more
 }
 
-/** The words of a failure: the engine's error messages say it best; the runner's last word repeats all output. */
-export const wordsOf = (errors: ReadonlyArray<string>, message: string): string =>
-  errors.length > 0 ? errors.join("\n") : message
+/**
+ * The words of a failure: the engine's error messages say it best; the runner's last word repeats all output. What another
+ * message has in it is told once: of a program that throws the engine says the error with its stack, and then without.
+ */
+export const wordsOf = (errors: ReadonlyArray<string>, message: string): string => {
+  const told = [...new Set(errors)]
+  const said = told.filter((each) => !told.some((other) => other !== each && other.includes(each)))
+  return said.length > 0 ? said.join("\n") : message
+}
 
 export const follow = Effect.fn("Pulumi.follow")(function* (
   events: Queue.Dequeue<RunnerEvent | Ended>,

@@ -140,6 +140,10 @@ describe("a Ready instance", () => {
       assert.strictEqual(Option.getOrThrow(world.status()).observedGeneration, 1)
       yield* pass(70)
       assert.deepStrictEqual(reasons(world), ["FirstInstall", "SpecChanged"])
+      assert.strictEqual(
+        world.events.at(-1)?.note,
+        "applied generation 2 over version 6.0.22: nothing of the platform had to change",
+      )
       assert.deepInclude(Option.getOrThrow(world.status()), { phase: "Ready", observedGeneration: 2 })
       assert.deepInclude(Option.getOrThrow(world.status()).applied, { generation: 2, tenants: 1 })
     }),

@@ -2,7 +2,7 @@
 // has taken the name of the one that was looked at is not touched.
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
-import { FINALIZER, hostNamespace } from "../../../src/schema/Names.ts"
+import { ANNOTATION_PAUSED, FINALIZER, hostNamespace } from "../../../src/schema/Names.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import type { ResourceKind } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import { key, manifestOf } from "../support/instances.ts"
@@ -13,14 +13,12 @@ const hold = "example.com/hold"
 const instancePatch = "PATCH platforminstances/team-a/one"
 const finalizersOf = (world: World) => world.cluster.instance(key)?.metadata.finalizers
 
-/** Another writer says which finalizers there are. */
+/** Another writer. */
+const patch = (world: World, change: Readonly<Record<string, unknown>>) =>
+  world.cluster.patch(Kinds.PlatformInstance, key, { type: "merge", patch: change }, false)
+
 const setFinalizers = (world: World, finalizers: ReadonlyArray<string>) =>
-  world.cluster.patch(
-    Kinds.PlatformInstance,
-    key,
-    { type: "merge", patch: { metadata: { finalizers } } },
-    false,
-  )
+  patch(world, { metadata: { finalizers } })
 
 /** Before the next write to the instance itself: those to its status go by. */
 const beforeWrite = (world: World, act: () => void) => {
@@ -53,6 +51,26 @@ describe("the finalizer", () => {
       yield* pass(5)
       assert.deepStrictEqual(world.cluster.errors, [`Conflict ${instancePatch}`])
       assert.deepStrictEqual(finalizersOf(world), [hold, FINALIZER])
+    }),
+  )
+
+  it.effect("that somebody takes away is put back, whatever the instance waits for", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      const states: ReadonlyArray<readonly [state: string, begin: Effect.Effect<unknown>]> = [
+        ["Ready", Effect.void],
+        ["paused", world.edit({ metadata: { annotations: { [ANNOTATION_PAUSED]: "true" } } })],
+        ["resumed", world.edit({ metadata: { annotations: { [ANNOTATION_PAUSED]: null } } })],
+        ["installing", world.edit({ spec: { platform: { tenants: [{ name: "acme" }] } } })],
+      ]
+      for (const [state, begin] of states) {
+        yield* begin
+        yield* pass(5)
+        setFinalizers(world, [])
+        yield* pass(5)
+        assert.deepStrictEqual(finalizersOf(world), [FINALIZER], state)
+      }
+      assert.strictEqual(phase(world), "Installing")
     }),
   )
 

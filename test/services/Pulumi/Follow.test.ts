@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Option, Queue } from "effect"
 import { TestClock } from "effect/testing"
-import { awaitedNames, follow, makeFollowed } from "../../../src/services/Pulumi/Follow.ts"
+import { awaitedNames, follow, makeFollowed, wordsOf } from "../../../src/services/Pulumi/Follow.ts"
 import type { RunnerEvent } from "../../../src/services/Pulumi/Protocol.ts"
 import type { Ended } from "../../../src/services/Pulumi/Runner.ts"
 
@@ -46,6 +46,18 @@ it.effect("awaiting a slow resource is no hang, and is what a timeout names", ()
     assert.strictEqual((yield* Fiber.join(fiber))._tag, "Hangs")
   }),
 )
+
+it.each([
+  [
+    ["Unhandled exception: Error: it threw\n    at one.js:1:1", "it threw"],
+    "Unhandled exception: Error: it threw\n    at one.js:1:1",
+  ],
+  [["no room", "no room"], "no room"],
+  [["no room", "no network"], "no room\nno network"],
+  [[], "how it ended"],
+])("what the engine says of a failure is told once: %j", (errors, words) => {
+  assert.strictEqual(wordsOf(errors, "how it ended"), words)
+})
 
 it.effect("the engine's own errors are what a failure says; a runner that just ends says how", () =>
   Effect.gen(function* () {

@@ -1,0 +1,18 @@
+// An instance that had its kubeconfig Secret, and has it no more: whoever deleted it is told when it is back.
+import { ANNOTATION_PAUSED, kubeconfigSecretName } from "../schema/Names.ts"
+import { dayTwoOf } from "./dayTwo.ts"
+import { conditionOf, type Instance } from "./Instance.ts"
+
+/** A target is Ready, and a platform installed, only after the operator has stored the kubeconfig. */
+export const hasLostKubeconfig = (instance: Instance): boolean =>
+  instance.metadata.deletionTimestamp === undefined &&
+  instance.status?.kubeconfigSecretRef === undefined &&
+  (instance.status?.installedVersion !== undefined || conditionOf(instance, "TargetReady")?.status === "True")
+
+/** `now`: milliseconds since the epoch. */
+export const lostKubeconfig = (instance: Instance, now: number): string => {
+  const { namespace, name } = instance.metadata
+  const isPaused = dayTwoOf(instance, now).pausedSince !== undefined
+  const when = isPaused ? `when annotation ${ANNOTATION_PAUSED} goes` : "once the control plane answers"
+  return `Secret ${namespace}/${kubeconfigSecretName({ namespace, name })} is missing: the operator writes it again ${when}`
+}
