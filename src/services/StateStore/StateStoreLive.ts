@@ -91,7 +91,19 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
   const pluginsDir = path.join(base, "plugins")
   yield* Effect.forEach([instances, dropped, packagesDir, pluginsDir], (folder) => makeFolders(base, folder))
   yield* finishRemovals(base, dropped, instances)
+  /** For folders that instances share: a namespace's goes with its last instance. */
   const oneAtATime = (yield* Semaphore.make(1)).withPermits(1)
+  const locks = new Map<string, Semaphore.Semaphore>()
+  /** One change of an instance's folder at a time; those of others wait for no disk of its. */
+  const alone =
+    (key: InstanceKey) =>
+    <A, E, R>(change: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.suspend(() => {
+        const name = formatKey(key)
+        const lock = locks.get(name) ?? Semaphore.makeUnsafe(1)
+        locks.set(name, lock)
+        return lock.withPermits(1)(change)
+      })
 
   const rootOf = (key: InstanceKey) => path.join(instances, key.namespace, key.name)
   const pathsOf = (key: InstanceKey) => ({
@@ -140,10 +152,10 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
   const write = <A>(schema: Schema.Codec<A, string>, key: InstanceKey, file: string, value: A) =>
     Effect.andThen(
       checked(key),
-      oneAtATime(
+      alone(key)(
         Effect.gen(function* () {
           const json = yield* Effect.orDie(Schema.encodeEffect(schema)(value))
-          yield* makeFolders(base, rootOf(key))
+          yield* oneAtATime(makeFolders(base, rootOf(key)))
           yield* writeText(file, `${json}\n`)
         }),
       ),
@@ -153,10 +165,10 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
    * Removes a folder: first out of its place, in one step, so that no half of it is ever taken for the whole.
    * What a crash leaves aside has a name that the next attempt knows.
    */
-  const discard = Effect.fnUntraced(function* (folder: string) {
+  const discard = Effect.fnUntraced(function* (key: InstanceKey, folder: string) {
     const aside = path.join(dropped, createHash("sha256").update(path.relative(base, folder)).digest("hex"))
     yield* removeTree(aside)
-    yield* oneAtATime(moveAside(base, folder, aside))
+    yield* alone(key)(moveAside(base, folder, aside))
     yield* removeTree(aside)
   })
 
@@ -236,20 +248,20 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
       (key, text) =>
         Effect.andThen(
           write(Schema.String, key, historyOf(key), text),
-          oneAtATime(removeTemporaries(rootOf(key))),
+          alone(key)(removeTemporaries(rootOf(key))),
         ),
       onDisk,
     ),
     removeOperation: Effect.fn("StateStore.removeOperation")(function* (key) {
       yield* checked(key)
-      yield* oneAtATime(removeFile(base, operationOf(key)))
+      yield* alone(key)(removeFile(base, operationOf(key)))
     }, onDisk),
     prepare: Effect.fn("StateStore.prepare")(function* (key) {
       yield* checked(key)
       const paths = pathsOf(key)
-      yield* oneAtATime(
+      yield* alone(key)(
         Effect.gen(function* () {
-          yield* makeFolders(base, paths.project)
+          yield* oneAtATime(makeFolders(base, paths.project))
           yield* makeFolders(base, paths.backend)
           yield* removeTemporaries(paths.root)
         }),
@@ -259,7 +271,7 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
     exchangeState: Effect.fn("StateStore.exchangeState")(function* (key, { from, to }) {
       yield* checked(key)
       const { backend } = pathsOf(key)
-      yield* oneAtATime(
+      yield* alone(key)(
         Effect.gen(function* () {
           if (!(yield* isExchanged(key, from)) && (yield* hasEntries(base, backend))) yield* keep(key, from)
           const before = keptOf(key, to)
@@ -278,14 +290,14 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
     dropState: Effect.fn("StateStore.dropState")(function* (key) {
       yield* checked(key)
       const { backend, project } = pathsOf(key)
-      yield* discard(path.join(rootOf(key), "kept"))
-      yield* discard(backend)
-      yield* discard(project)
-      yield* oneAtATime(removeFile(base, operationOf(key)))
+      yield* discard(key, path.join(rootOf(key), "kept"))
+      yield* discard(key, backend)
+      yield* discard(key, project)
+      yield* alone(key)(removeFile(base, operationOf(key)))
     }, onDisk),
     drop: Effect.fn("StateStore.drop")(function* (key) {
       yield* checked(key)
-      yield* discard(rootOf(key))
+      yield* discard(key, rootOf(key))
       yield* oneAtATime(removeIfEmpty(base, path.join(instances, key.namespace)))
     }, onDisk),
     hasState: Effect.fn("StateStore.hasState")(function* (key) {

@@ -240,7 +240,7 @@ export const services: ReadonlyArray<HandMade> = [
   {
     name: "a folder is removed in its place, so that half of it can be seen",
     file: "src/services/StateStore/StateStoreLive.ts",
-    find: "yield* oneAtATime(moveAside(base, folder, aside))",
+    find: "yield* alone(key)(moveAside(base, folder, aside))",
     put: "yield* removeTree(folder)",
     tests: [`${tests}/StateStore/PowerCut.test.ts`, `${tests}/StateStore/StateStoreLive.test.ts`],
   },

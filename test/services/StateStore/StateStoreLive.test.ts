@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Option } from "effect"
+import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import { Disk, DiskError } from "../../../src/services/Disk/Disk.ts"
 import { DiskLive } from "../../../src/services/Disk/DiskLive.ts"
 import { InstanceRecord, OperationMarker, StateStore } from "../../../src/services/StateStore/StateStore.ts"
@@ -126,6 +126,41 @@ it.effect("writes at the same time leave one of the written records, whole, and 
       assert.deepStrictEqual(yield* io(() => readdir(root)), ["instance.json"])
     }),
   ),
+)
+
+it.effect("a write waits for no write of another instance", () =>
+  Effect.gen(function* () {
+    const dir = yield* Effect.acquireRelease(
+      io(() => mkdtemp(path.join(tmpdir(), "state-"))),
+      (it) => io(() => rm(it, { recursive: true, force: true })),
+    )
+    const disk = yield* Disk
+    const held = yield* Deferred.make<void>()
+    const begun = yield* Deferred.make<void>()
+    const slow = Disk.of({
+      ...disk,
+      writeNew: (file, ...rest) =>
+        file.includes("/one/")
+          ? Deferred.succeed(begun, undefined).pipe(
+              Effect.andThen(Deferred.await(held)),
+              Effect.andThen(disk.writeNew(file, ...rest)),
+            )
+          : disk.writeNew(file, ...rest),
+    })
+    yield* StateStore.use((store) =>
+      Effect.gen(function* () {
+        const first = yield* Effect.forkChild(store.writeRecord(key, record))
+        yield* Deferred.await(begun)
+        yield* store.writeRecord(sibling, record)
+        assert.deepStrictEqual(yield* store.readRecord(key), Option.none())
+        yield* Deferred.succeed(held, undefined)
+        yield* Fiber.join(first)
+        assert.deepStrictEqual(yield* store.readRecord(key), Option.some(record))
+      }),
+    ).pipe(
+      Effect.provide(StateStoreLive.layer({ stateDir: dir }).pipe(Layer.provide(Layer.succeed(Disk, slow)))),
+    )
+  }).pipe(Effect.provide(DiskLive.layer)),
 )
 
 for (const [what, text] of [
