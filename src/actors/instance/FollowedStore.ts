@@ -1,6 +1,7 @@
 // A cache that is asked past where it is known to be behind: a write of ours that it has not shown in time, or a live read
 // that it contradicts. Whoever decided by it would do a thing twice.
 import { Effect, Option, type Scope, Stream } from "effect"
+import { objectKey } from "../../services/Kubernetes/KnownObjects.ts"
 import {
   type KubeError,
   type KubeObject,
@@ -10,6 +11,7 @@ import {
   type ResourceKind,
 } from "../../services/Kubernetes/Kubernetes.ts"
 import { makeStore, type Store } from "../../services/Kubernetes/Store.ts"
+import { PATIENCE } from "../../services/Kubernetes/WriteBarrier.ts"
 
 export interface FollowedStore extends Pick<Store, "list" | "synced" | "changes"> {
   readonly get: (ref: ObjectRef) => Effect.Effect<Option.Option<KubeObject>, KubeError>
@@ -20,6 +22,8 @@ export interface FollowedStore extends Pick<Store, "list" | "synced" | "changes"
   readonly cached: Store["get"]
   /** Waits a while until the cache shows what was written; when it does not, the next reads are live. */
   readonly awaitWrite: (written: KubeObject) => Effect.Effect<void>
+  /** Waits as long until it shows an object of that name that is so. */
+  readonly awaitMade: (ref: ObjectRef, isSo: (object: KubeObject) => boolean) => Effect.Effect<void>
   /** The cache is behind about this object: reads are live until it has caught up. */
   readonly distrust: (ref: ObjectRef) => Effect.Effect<void>
 }
@@ -43,6 +47,7 @@ export const nothingFollowed: FollowedStore = {
   all: Effect.succeed([]),
   cached: () => Effect.succeedNone,
   awaitWrite: () => Effect.void,
+  awaitMade: () => Effect.void,
   distrust: () => Effect.void,
 }
 
@@ -91,6 +96,18 @@ export const makeFollowedStore = Effect.fnUntraced(function* (
         Effect.andThen(store.settled(written.metadata)),
         Effect.flatMap((shown) => (shown ? Effect.void : distrust(written.metadata))),
       ),
+    awaitMade: Effect.fnUntraced(function* (ref, isSo) {
+      if (Option.exists(yield* store.get(ref), isSo)) return
+      const shown = yield* store.changes.pipe(
+        Stream.filter(
+          ({ _tag, object }) =>
+            _tag === "Upserted" && objectKey(object) === objectKey({ metadata: ref }) && isSo(object),
+        ),
+        Stream.runHead,
+        Effect.timeoutOption(PATIENCE),
+      )
+      if (Option.isNone(shown)) yield* distrust(ref)
+    }),
     distrust,
   }
 })

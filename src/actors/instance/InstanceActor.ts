@@ -91,7 +91,8 @@ const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPa
   const finished = context.slot.state()
   if (finished._tag !== "Finished") return
   yield* keepPass
-  if (finished.operation._tag === "Target") yield* awaitRelease(key)
+  const { operation } = finished
+  if (operation._tag === "Target") memory.release = yield* awaitRelease(key, operation.step, memory.release)
   // An install that failed has written, too, where it began; the end of a predecessor takes its record.
   if (finished.operation._tag !== "Uninstall") {
     const { readRecord } = yield* StateStore

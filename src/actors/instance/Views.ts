@@ -1,8 +1,14 @@
 // What the watches have seen of one instance's world: reads from caches, never a request. The live layer is in
 // ViewsLive.ts.
-import { Context, type Effect, type Option, type Stream } from "effect"
+import { Context, type DateTime, type Effect, type Option, type Stream } from "effect"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
-import type { KubeError, KubeObject, ObjectRef, ResourceKind } from "../../services/Kubernetes/Kubernetes.ts"
+import type {
+  KubeError,
+  KubeManifest,
+  KubeObject,
+  ObjectRef,
+  ResourceKind,
+} from "../../services/Kubernetes/Kubernetes.ts"
 
 /** The objects an instance's target consists of, as last seen; of Secrets the metadata alone. */
 export interface InstanceView {
@@ -42,6 +48,15 @@ export class Views extends Context.Service<
     readonly read: (key: InstanceKey) => Effect.Effect<InstanceView, KubeError>
     /** Waits until the cache has seen this object as it was written; after 5 s reads are live until it has. */
     readonly awaitWrite: (kind: ResourceKind, written: KubeObject) => Effect.Effect<void>
+    /**
+     * Waits until the cache shows the object of this manifest, made in that second or later; after 5 s reads are live until the
+     * cache has caught up.
+     */
+    readonly awaitMade: (
+      kind: ResourceKind,
+      manifest: KubeManifest,
+      since: DateTime.DateTime,
+    ) => Effect.Effect<void>
     /** The cache shows this object otherwise than a live read has: until it has caught up, reads are live. */
     readonly distrust: (kind: ResourceKind, ref: ObjectRef) => Effect.Effect<void>
     /**
@@ -49,6 +64,8 @@ export class Views extends Context.Service<
      * what of it Helm writes is read live until they are seen to have it.
      */
     readonly doubt: (key: InstanceKey) => Effect.Effect<void>
+    /** Of these the host namespace and the release's records alone. */
+    readonly doubtRecords: (key: InstanceKey) => Effect.Effect<void>
     /** Waits for the first complete list of everything: before it, nothing may be called missing. */
     readonly synced: Effect.Effect<void>
     /** Every change, as the instance it belongs to; begins with all instances there are. Never ends. */

@@ -1,5 +1,5 @@
 // The caches behind Views: one list-watch a kind and selector, over all namespaces.
-import { Effect, Layer, Option, Stream } from "effect"
+import { DateTime, Effect, Layer, Option, Stream } from "effect"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 import {
   hostNamespace,
@@ -8,9 +8,15 @@ import {
   LABEL_HOST_NAMESPACE,
   LABEL_INSTANCE_HASH,
 } from "../../schema/Names.ts"
+import { parseTime } from "../../schema/Time.ts"
 import { changesWhereAllowed, listWhereAllowed } from "../../services/Kubernetes/changesWhereAllowed.ts"
 import * as Kinds from "../../services/Kubernetes/Kinds.ts"
-import { type KubeObject, Kubernetes, type ResourceKind } from "../../services/Kubernetes/Kubernetes.ts"
+import {
+  type KubeManifest,
+  type KubeObject,
+  Kubernetes,
+  type ResourceKind,
+} from "../../services/Kubernetes/Kubernetes.ts"
 import { makeStore, type StoreChange } from "../../services/Kubernetes/Store.ts"
 import { type FollowedStore, makeFollowedStore, nothingFollowed } from "./FollowedStore.ts"
 import { Settings } from "./Settings.ts"
@@ -70,6 +76,18 @@ const releaseObjects = (stores: Stores, namespace: string) =>
     ]),
     (found) => found.flat(),
   )
+
+const isMadeSince = ({ metadata }: KubeObject, since: DateTime.DateTime): boolean =>
+  Option.exists(
+    Option.flatMap(Option.fromUndefinedOr(metadata.creationTimestamp), parseTime),
+    DateTime.isGreaterThanOrEqualTo(since),
+  )
+
+/** What they have of this instance's target is read live until they are seen to have caught up. */
+const doubted = (key: InstanceKey, stores: ReadonlyArray<FollowedStore>) => {
+  const name = hostNamespace(key)
+  return Effect.forEach(stores, (store) => store.distrust({ namespace: name, name }), { discard: true })
+}
 
 /** The release's records, and what it consists of. */
 const writtenByHelm = (stores: Stores): ReadonlyArray<FollowedStore> => [
@@ -158,7 +176,7 @@ const wakeups = (stores: Stores): Stream.Stream<Wakeup> => {
 const storeOf = (
   stores: Stores,
   kind: ResourceKind,
-  { metadata }: Pick<KubeObject, "metadata">,
+  { metadata }: Pick<KubeManifest, "metadata">,
 ): FollowedStore | undefined => {
   switch (kind) {
     case Kinds.PlatformInstance:
@@ -293,15 +311,18 @@ export const ViewsLive = {
         distrust: (kind, ref) => {
           // Of Secrets those of the vCluster itself.
           const store = storeOf(stores, kind, {
-            metadata: { ...ref, uid: "", resourceVersion: "", labels: { app: "vcluster" } },
+            metadata: { ...ref, labels: { app: "vcluster" } },
           })
           return store === undefined ? Effect.void : store.distrust(ref)
         },
-        doubt: (key) => {
-          const name = hostNamespace(key)
-          const all = writtenByHelm(stores).map((store) => store.distrust({ namespace: name, name }))
-          return Effect.all([stores.namespaces.distrust({ name }), ...all], { discard: true })
+        awaitMade: (kind, manifest, since) => {
+          const store = storeOf(stores, kind, manifest)
+          return store === undefined
+            ? Effect.void
+            : store.awaitMade(manifest.metadata, (object) => isMadeSince(object, since))
         },
+        doubt: (key) => doubted(key, [stores.namespaces, ...writtenByHelm(stores)]),
+        doubtRecords: (key) => doubted(key, [stores.namespaces, stores.releaseSecrets]),
         synced: Effect.forEach(Object.values(stores), (store) => store.synced, { discard: true }),
         wakeups: Stream.mergeAll([wakeups(stores), ...protection, ...quotas], {
           concurrency: "unbounded",

@@ -1,6 +1,7 @@
 // A pass over an instance that is not being deleted.
 import { Clock, Duration, Effect, Option, Schema } from "effect"
 import { findCondition, type InstallReason, targetFailureReasons } from "../../schema/Conditions.ts"
+import type { InstanceKey } from "../../schema/InstanceKey.ts"
 import { FINALIZER } from "../../schema/Names.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { Events } from "../../services/Events/Events.ts"
@@ -21,15 +22,17 @@ import type { Facts } from "./Facts.ts"
 import { tellFirstLook } from "./firstLook.ts"
 import { mayTake, type Rules, wordsOf } from "./gate.ts"
 import { look, type Seen } from "./look.ts"
+import type { Memory } from "./Memory.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
 import { installDue, type PlanInput, plan } from "./plan.ts"
 import { Settings } from "./Settings.ts"
 import { followEdits, resetBackOff } from "./settle.ts"
 import type { ProtectionState } from "./target/Protection.ts"
 import { repairPause } from "./target/repairs.ts"
-import { isInline, type TargetVerdict } from "./target/TargetState.ts"
+import { TargetPermits } from "./target/TargetPermits.ts"
+import { harmless, isInline, type TargetVerdict } from "./target/TargetState.ts"
 import { takeTurn } from "./target/takeTurn.ts"
-import { endingOf } from "./trace/endings.ts"
+import { busy, endingOf } from "./trace/endings.ts"
 import { Views } from "./Views.ts"
 import { writeStatus } from "./writeStatus.ts"
 
@@ -87,6 +90,17 @@ const factsOf = (pass: Pass, seen: Seen, decision: Decision, held: Facts["held"]
     kubeconfigSecret: seen.kubeconfigSecret,
   }
 }
+
+/** The next pass comes at once, and has more to tell; what a resync is about to do is told before it is done. */
+const goesOn = ({ targetFailure }: Memory, decision: Decision): boolean =>
+  decision._tag === "AddFinalizer" ||
+  (decision._tag === "TargetStep" && harmless(decision.step) && Option.isNone(targetFailure))
+
+const isHelms = (decision: Decision): boolean => decision._tag === "TargetStep" && !isInline(decision.step)
+
+/** Nothing of a release is seen that could be behind: its records alone say whether there is one. */
+const isFirstInstall = (decision: Decision, { untouched }: Seen): boolean =>
+  decision._tag === "TargetStep" && decision.step._tag === "InstallRelease" && untouched
 
 /** One Warning, when the condition is about to say so for the first time. */
 const warnUnprotected = Effect.fnUntraced(function* (
@@ -180,13 +194,23 @@ export const livePass = Effect.fnUntraced(function* (
       "Instance.plan",
     )
   let planned = yield* decide(looked.verdict)
-  if (planned._tag === "TargetStep" && !isInline(planned.step)) {
-    // Helm installs over what is there, and removes it: what it is called for must be so, and not in a cache alone.
-    yield* (yield* Views).doubt(instanceKey(instance))
+  const ask = Effect.suspend(() =>
+    takeTurn(pass, looked.verdict, planned, Option.isSome(looked.kubeconfigSecret)),
+  )
+  // Helm installs over what is there, and removes it: what it is called for must be so, and not in a cache alone.
+  const lookPast = Effect.fnUntraced(function* (doubt: (key: InstanceKey) => Effect.Effect<void>) {
+    yield* doubt(instanceKey(instance))
     looked = yield* observe
     planned = yield* decide(looked.verdict)
+  })
+  // Who waits for a turn was looked at when it began to wait, and is again when it has one.
+  let turn = (yield* TargetPermits).waits(pass.context.key) ? yield* ask : Option.none()
+  if (Option.isNone(turn)) {
+    const views = yield* Views
+    if (isFirstInstall(planned, looked)) yield* lookPast(views.doubtRecords)
+    if (isHelms(planned) && !isFirstInstall(planned, looked)) yield* lookPast(views.doubt)
+    turn = yield* ask
   }
-  const turn = yield* takeTurn(pass, looked.verdict, planned, Option.isSome(looked.kubeconfigSecret))
   const poll: Wake = { timer: "poll", at: now + Duration.toMillis(settings.targetPoll) }
   const { decision, seen } = Option.match(turn, {
     onNone: () => ({ decision: planned, seen: looked }),
@@ -204,19 +228,16 @@ export const livePass = Effect.fnUntraced(function* (
   if (seen.verdict._tag !== "Act" || seen.verdict.step._tag !== memory.lastStep.tag) {
     memory.lastStep = { tag: "", about: "", times: 0 }
   }
-  yield* warnUnprotected(pass, seen.protection)
   yield* warnStuck(pass, seen)
   yield* warnOfDns(pass)
   yield* Effect.withSpan(act(pass, decision, seen.verdict), "Instance.act")
-  const facts = factsOf(
-    pass,
-    seen,
-    decision,
-    heldBy(rules, decision, installDue(input), instance.spec.version),
-  )
+  yield* arm(pass, decision, now)
+  if (goesOn(memory, decision)) return yield* pass.trace.ends(busy)
+  yield* warnUnprotected(pass, seen.protection)
+  const held = heldBy(rules, decision, installDue(input), instance.spec.version)
+  const facts = factsOf(pass, seen, decision, held)
   yield* Effect.withSpan(writeStatus(memory, instance, facts), "Instance.report")
   const { status } = memory
   const queued = Option.isSome(turn)
   yield* pass.trace.ends(endingOf({ facts, status, decision, verdict: seen.verdict, queued }))
-  yield* arm(pass, decision, now)
 })

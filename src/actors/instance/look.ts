@@ -26,6 +26,8 @@ export interface Seen {
   readonly undetermined: boolean
   readonly protection: Option.Option<ProtectionState>
   readonly kubeconfigSecret: Option.Option<string>
+  /** No object of a release is seen, and nothing says that there ever was one. */
+  readonly untouched: boolean
 }
 
 /** One left over from an earlier Service is not this vCluster's. */
@@ -110,5 +112,8 @@ export const look = Effect.fnUntraced(function* (
     (pass.prober.state()._tag === "Unknown" && Option.isSome(memory.kubeconfig)) ||
     (verdict._tag === "Act" && isFirstLook(memory, verdict.step) && Option.isNone(memory.targetFailure))
   const kubeconfigSecret = Option.map(view.kubeconfigSecret, ({ metadata }) => metadata.name)
-  return { verdict, undetermined, protection, kubeconfigSecret }
+  const untouched =
+    !observed.everServed &&
+    [view.releaseSecrets, view.releaseObjects, view.controlPlanePods].every(({ length }) => length === 0)
+  return { verdict, undetermined, protection, kubeconfigSecret, untouched }
 })

@@ -8,7 +8,7 @@ import { Deferred, Duration, Effect, Option } from "effect"
 import type { KubeObject } from "./Kubernetes.ts"
 
 /** How long a reader waits for the cache. */
-const PATIENCE = Duration.seconds(5)
+export const PATIENCE = Duration.seconds(5)
 /** So many last versions a key are remembered: the watch often overtakes the answer to the write. */
 const VERSIONS = 16
 /** So many last deletions are remembered, for the same reason. */

@@ -3,7 +3,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Equal, Option } from "effect"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
-import { key, manifestOf } from "../support/instances.ts"
+import { decoded, key, manifestOf } from "../support/instances.ts"
 import { condition, outcomes, phase, ready } from "../support/readings.ts"
 import { makeWorld, pass, type World } from "../support/World.ts"
 
@@ -114,6 +114,39 @@ describe("an actor whose cache is behind for longer than it waits", () => {
       }),
     )
   }
+})
+
+describe("what an install asks of the host", () => {
+  const others = (count: number) =>
+    Array.from({ length: count }, (_, number) => ({ namespace: "team-a", name: `i${number}` }))
+  const allReady = (
+    world: World,
+    keys: ReadonlyArray<{ readonly namespace: string; readonly name: string }>,
+  ) => keys.every((each) => decoded(world.cluster.instance(each) ?? assert.fail()).status?.phase === "Ready")
+
+  it.effect("is little, beside an instance that has made what all share", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      const [requests, writes] = [world.cluster.requests.length, world.cluster.writes.length]
+      const keys = others(1)
+      for (const metadata of keys) world.cluster.apply(Kinds.PlatformInstance, { ...manifestOf(), metadata })
+      yield* pass(150)
+      assert.isTrue(allReady(world, keys))
+      assert.isAtMost(world.cluster.requests.length - requests, 26)
+      assert.isAtMost(world.cluster.writes.length - writes, 15)
+    }),
+  )
+
+  it.effect("is not more for those who wait long for their turn", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ maxConcurrentTargets: 1, maxConcurrentInstalls: 10 })
+      const keys = others(10)
+      yield* world.startOperator()
+      for (const metadata of keys) world.cluster.apply(Kinds.PlatformInstance, { ...manifestOf(), metadata })
+      while (!allReady(world, keys)) yield* pass(10, 5)
+      assert.isAtMost(world.cluster.requests.length / keys.length, 31)
+    }),
+  )
 })
 
 describe("what must be new", () => {

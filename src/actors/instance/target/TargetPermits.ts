@@ -12,6 +12,8 @@ export class TargetPermits extends Context.Service<
   {
     /** True when this instance's vCluster may start now; else `wake` runs when it may be asked again. */
     readonly ask: (key: string, wake: Effect.Effect<void>) => Effect.Effect<boolean>
+    /** It has asked, and was not allowed to yet. */
+    readonly waits: (key: string) => boolean
     /** It is starting already, whoever allowed it: an operator that was restarted finds it so. */
     readonly starts: (key: string) => Effect.Effect<void>
     /** It is ready, has failed, or is gone. */
@@ -37,6 +39,7 @@ export class TargetPermits extends Context.Service<
 
       return {
         starts,
+        waits: (key) => waiting.has(key),
         ask: Effect.fnUntraced(function* (key, wake) {
           if (!starting.has(key)) {
             if (!waiting.has(key)) waiting.set(key, wake)
@@ -50,7 +53,11 @@ export class TargetPermits extends Context.Service<
           Effect.suspend(() => {
             const held = starting.delete(key)
             const waited = waiting.delete(key)
-            return held || waited ? Effect.all([...waiting.values()], { discard: true }) : Effect.void
+            if (!held && !waited) return Effect.void
+            // Those alone whose turn it is: a hundred that wait would each look again at every end.
+            return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              Effect.all([...waiting.values()].slice(0, Math.max(0, free(now))), { discard: true }),
+            )
           }),
       }
     }),

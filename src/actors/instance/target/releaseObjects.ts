@@ -4,7 +4,7 @@
 // notation or default.
 import { Effect, Equal, Option, Predicate, Result } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
-import { Helm } from "../../../services/Helm/Helm.ts"
+import { Helm, type HelmError } from "../../../services/Helm/Helm.ts"
 import { recordName, releaseState } from "../../../services/Helm/ReleaseRecord.ts"
 import * as Kinds from "../../../services/Kubernetes/Kinds.ts"
 import {
@@ -31,7 +31,8 @@ export const RELEASE_KINDS: ReadonlyArray<ResourceKind> = [
   Kinds.ClusterRole,
   Kinds.ClusterRoleBinding,
 ]
-const kindOf = (manifest: KubeManifest): ResourceKind | undefined =>
+/** Of those alone. */
+export const kindOf = (manifest: KubeManifest): ResourceKind | undefined =>
   RELEASE_KINDS.find((kind) => kind.kind === manifest.kind && apiVersion(kind) === manifest.apiVersion)
 
 /** The namespace of the release that an object belongs to, as Helm marks each: a cluster-scoped one tells it in no other way. */
@@ -131,30 +132,54 @@ const placed = (namespace: string, manifest: KubeManifest): KubeManifest =>
     ? { ...manifest, metadata: { ...manifest.metadata, namespace: manifest.metadata.namespace ?? namespace } }
     : manifest
 
+/** The newest of a release's records, where it says that the release is deployed. */
+export const deployedRecord = (
+  key: InstanceKey,
+  records: ReadonlyArray<KubeObject>,
+): Option.Option<{ readonly revision: number; readonly record: KubeObject }> =>
+  releaseState(records).pipe(
+    Option.filter(({ status }) => status === "deployed"),
+    Option.flatMap(({ revision }) => {
+      const name = recordName(releaseRef(key), revision)
+      const record = Option.fromUndefinedOr(records.find(({ metadata }) => metadata.name === name))
+      return Option.map(record, (found) => ({ revision, record: found }))
+    }),
+  )
+
+/** The deployed release as its record has it; read unless it is known. */
+export const readRelease = Effect.fn("Target.readRelease")(function* (
+  key: InstanceKey,
+  { revision, record }: Option.Option.Value<ReturnType<typeof deployedRecord>>,
+  known: Option.Option<StoredRelease>,
+): Effect.fn.Return<StoredRelease, KubeError | HelmError, Helm> {
+  const helm = yield* Helm
+  const release = releaseRef(key)
+  const recordUID = record.metadata.uid
+  if (Option.isSome(known) && known.value.recordUID === recordUID) return known.value
+  const objects = yield* helm.objects(release, revision)
+  return {
+    recordUID,
+    objects: objects.map((manifest) => placed(release.namespace, manifest)),
+    looked: new Map(),
+  }
+})
+
 /** Looks at each object of the deployed release; what was read and seen before is taken from `known`. */
 export const lookAtRelease = Effect.fn("Target.lookAtRelease")(function* (
   key: InstanceKey,
   view: InstanceView,
   known: Option.Option<StoredRelease>,
 ): Effect.fn.Return<ReleaseLook, KubeError, Helm | Kubernetes> {
-  const helm = yield* Helm
-  const release = releaseRef(key)
   const nothing: ReleaseLook = { stored: known, lost: [], problem: Option.none() }
-  const state = Option.getOrUndefined(releaseState(view.releaseSecrets))
+  const deployed = deployedRecord(key, view.releaseSecrets)
   // While Helm is at work, or its release is to be set right first, nothing is compared.
-  if (state?.status !== "deployed") return nothing
-  const name = recordName(release, state.revision)
-  const recordUID = view.releaseSecrets.find(({ metadata }) => metadata.name === name)?.metadata.uid ?? ""
-  let stored = Option.getOrUndefined(known)
-  if (stored?.recordUID !== recordUID) {
-    const read = yield* Effect.result(helm.objects(release, state.revision))
-    if (Result.isFailure(read)) {
-      if (read.failure._tag === "KubeError") return yield* read.failure
-      return { ...nothing, problem: Option.some(read.failure.message) }
-    }
-    const objects = read.success.map((manifest) => placed(release.namespace, manifest))
-    stored = { recordUID, objects, looked: new Map() }
+  if (Option.isNone(deployed)) return nothing
+  const read = yield* Effect.result(readRelease(key, deployed.value, known))
+  if (Result.isFailure(read)) {
+    if (read.failure._tag === "KubeError") return yield* read.failure
+    return { ...nothing, problem: Option.some(read.failure.message) }
   }
+  const stored = read.success
   const lost: Array<LostObject> = []
   for (const manifest of stored.objects) lost.push(...Option.toArray(yield* lookAt(stored, view, manifest)))
   return { stored: Option.some(stored), lost, problem: Option.none() }

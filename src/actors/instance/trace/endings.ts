@@ -19,7 +19,8 @@ export type Ending =
       readonly failure?: Failure
     }
 
-const busy: Ending = { _tag: "Busy" }
+/** There is more to do. */
+export const busy: Ending = { _tag: "Busy" }
 
 const resyncs = (verdict: TargetVerdict): boolean =>
   verdict._tag !== "Ready" &&
