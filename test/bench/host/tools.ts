@@ -201,9 +201,14 @@ const program = Effect.gen(function* () {
           () => Effect.void,
         ),
       )
+    // The record first, as Helm has it: what it makes is younger.
+    const begun: Release = { ...release, info: { ...release.info, status: "pending-install" } }
+    await create(Kinds.Secret, recordManifest(begun))
     for (const { kind, manifest } of resources(release.manifest, namespace)) await create(kind, manifest)
-    await create(Kinds.Secret, recordManifest(release))
     await sleep(Number(flags.helm))
+    const { metadata, data } = recordManifest(release)
+    const patch = { metadata: { labels: metadata.labels }, data }
+    await run(api.patch(Kinds.Secret, { namespace, name: metadata.name }, { type: "merge", patch }))
     becomeReady(namespace).catch((error) => console.error(`${namespace}: ${String(error)}`))
   }
 
