@@ -110,7 +110,6 @@ const addFinalizer = Effect.fn("Instance.addFinalizer")(function* (pass: Pass) {
   })
   yield* pass.trace.saved
   yield* views.awaitWrite(Instances, written)
-  yield* pass.context.mailbox.wake("progress")
 })
 
 /** How often a step may be taken in a row: the world may change under it, but not that often. */

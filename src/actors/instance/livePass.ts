@@ -93,8 +93,7 @@ const factsOf = (pass: Pass, seen: Seen, decision: Decision, held: Facts["held"]
 
 /** The next pass comes at once, and has more to tell; what a resync is about to do is told before it is done. */
 const goesOn = ({ targetFailure }: Memory, decision: Decision): boolean =>
-  decision._tag === "AddFinalizer" ||
-  (decision._tag === "TargetStep" && harmless(decision.step) && Option.isNone(targetFailure))
+  decision._tag === "TargetStep" && harmless(decision.step) && Option.isNone(targetFailure)
 
 const isHelms = (decision: Decision): boolean => decision._tag === "TargetStep" && !isInline(decision.step)
 

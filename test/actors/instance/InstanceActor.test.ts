@@ -9,11 +9,12 @@ import { makeWorld, pass } from "../support/World.ts"
 const HOUR = 3_600
 
 describe("a new instance", () => {
-  it.effect("comes up: Provisioning, Installing, Ready", () =>
+  it.effect("comes up: Pending, Provisioning, Installing, Ready", () =>
     Effect.gen(function* () {
       const world = yield* ready()
       assert.deepStrictEqual(world.story(), [
         "-: -, -",
+        "Pending: -, TargetPending",
         "Provisioning: Creating, TargetPending",
         "Provisioning: ControlPlanePending, TargetPending",
         "Provisioning: KubeconfigPending, TargetPending",
