@@ -1,5 +1,5 @@
-// The state directory on a disk. Writes are serialised, so that the removal of an instance's folders and
-// the making of another's never meet in the namespace folder they share.
+// The state directory on a disk. Changes of one instance are serialised; so is what is made and removed in the namespace
+// folder that instances share, so that the removal of one never meets the making, or the removal, of another.
 import { createHash } from "node:crypto"
 import path from "node:path"
 import { Effect, Layer, Option, Schema, Semaphore } from "effect"
@@ -168,7 +168,9 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
   const discard = Effect.fnUntraced(function* (key: InstanceKey, folder: string) {
     const aside = path.join(dropped, createHash("sha256").update(path.relative(base, folder)).digest("hex"))
     yield* removeTree(aside)
-    yield* alone(key)(moveAside(base, folder, aside))
+    const moved = moveAside(base, folder, aside)
+    // Nobody removes the namespace's folder before it is on the disk what has gone from it.
+    yield* alone(key)(folder === rootOf(key) ? oneAtATime(moved) : moved)
     yield* removeTree(aside)
   })
 

@@ -240,8 +240,8 @@ export const services: ReadonlyArray<HandMade> = [
   {
     name: "a folder is removed in its place, so that half of it can be seen",
     file: "src/services/StateStore/StateStoreLive.ts",
-    find: "yield* alone(key)(moveAside(base, folder, aside))",
-    put: "yield* removeTree(folder)",
+    find: "const moved = moveAside(base, folder, aside)",
+    put: "const moved = removeTree(folder)",
     tests: [`${tests}/StateStore/PowerCut.test.ts`, `${tests}/StateStore/StateStoreLive.test.ts`],
   },
   {

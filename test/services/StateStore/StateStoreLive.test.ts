@@ -2,6 +2,7 @@ import { createHash } from "node:crypto"
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import path from "node:path"
+import { setTimeout } from "node:timers/promises"
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import { Disk, DiskError } from "../../../src/services/Disk/Disk.ts"
@@ -161,6 +162,52 @@ it.effect("a write waits for no write of another instance", () =>
       Effect.provide(StateStoreLive.layer({ stateDir: dir }).pipe(Layer.provide(Layer.succeed(Disk, slow)))),
     )
   }).pipe(Effect.provide(DiskLive.layer)),
+)
+
+it.effect(
+  "instances of one namespace are dropped at the same time, and their folder goes with the last",
+  () =>
+    Effect.gen(function* () {
+      const dir = yield* Effect.acquireRelease(
+        io(() => mkdtemp(path.join(tmpdir(), "state-"))),
+        (it) => io(() => rm(it, { recursive: true, force: true })),
+      )
+      const disk = yield* Disk
+      const team = path.join(dir, "instances/team")
+      const moved = yield* Deferred.make<void>()
+      let isSlow = false
+      const slow = Disk.of({
+        ...disk,
+        rename: (from, to) =>
+          disk.rename(from, to).pipe(
+            Effect.tap(() => {
+              isSlow = from === path.join(team, key.name)
+              return isSlow ? Deferred.succeed(moved, undefined) : Effect.void
+            }),
+          ),
+        // The first one's: as long as the other one's whole removal would take.
+        syncFolder: (folder) => {
+          const wait = isSlow && folder === team ? io(() => setTimeout(200)) : Effect.void
+          isSlow = false
+          return Effect.andThen(wait, disk.syncFolder(folder))
+        },
+      })
+      yield* StateStore.use((store) =>
+        Effect.gen(function* () {
+          yield* store.writeRecord(key, record)
+          yield* store.writeRecord(sibling, record)
+          const first = yield* Effect.forkChild(store.drop(key))
+          yield* Deferred.await(moved)
+          yield* store.drop(sibling)
+          yield* Fiber.join(first)
+          assert.isFalse(yield* exists(team))
+        }),
+      ).pipe(
+        Effect.provide(
+          StateStoreLive.layer({ stateDir: dir }).pipe(Layer.provide(Layer.succeed(Disk, slow))),
+        ),
+      )
+    }).pipe(Effect.provide(DiskLive.layer)),
 )
 
 for (const [what, text] of [
