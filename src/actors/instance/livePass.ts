@@ -1,6 +1,6 @@
 // A pass over an instance that is not being deleted.
 import { Clock, Duration, Effect, Option, Schema } from "effect"
-import { findCondition, type InstallReason, targetFailureReasons } from "../../schema/Conditions.ts"
+import { findCondition, type InstallReason, isTrue, targetFailureReasons } from "../../schema/Conditions.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 import { FINALIZER } from "../../schema/Names.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
@@ -91,9 +91,15 @@ const factsOf = (pass: Pass, seen: Seen, decision: Decision, held: Facts["held"]
   }
 }
 
-/** The next pass comes at once, and has more to tell; what a resync is about to do is told before it is done. */
-const goesOn = ({ targetFailure }: Memory, decision: Decision): boolean =>
-  decision._tag === "TargetStep" && harmless(decision.step) && Option.isNone(targetFailure)
+/**
+ * The next pass comes at once, and has more to tell; what a resync is about to do is told before it is done, and so is what
+ * a target that was ready has lost: the next pass may find it ready again, and nobody would know.
+ */
+const goesOn = ({ targetFailure, status }: Memory, decision: Decision): boolean =>
+  decision._tag === "TargetStep" &&
+  harmless(decision.step) &&
+  Option.isNone(targetFailure) &&
+  !isTrue(status.conditions, "TargetReady")
 
 const isHelms = (decision: Decision): boolean => decision._tag === "TargetStep" && !isInline(decision.step)
 

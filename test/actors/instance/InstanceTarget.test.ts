@@ -139,9 +139,10 @@ describe("a target that cannot be made", () => {
 })
 
 describe("the target of a Ready instance", () => {
-  it.effect("gets an edited network policy back, without an install", () =>
+  it.effect("gets an edited network policy back, without an install, and says that it had to", () =>
     Effect.gen(function* () {
       const world = yield* ready()
+      const told = world.story().length
       const [policy] = world.cluster.all(Kinds.NetworkPolicy)
       const edited = world.cluster.put(Kinds.NetworkPolicy, policy, {
         ...(policy ?? assert.fail()),
@@ -151,7 +152,10 @@ describe("the target of a Ready instance", () => {
       const [after] = world.cluster.all(Kinds.NetworkPolicy)
       assert.deepStrictEqual(after?.spec, policy?.spec)
       assert.notStrictEqual(after?.metadata.resourceVersion, edited.metadata.resourceVersion)
-      assert.strictEqual(phase(world), "Ready")
+      assert.deepStrictEqual(world.story().slice(told), [
+        "Provisioning: Creating, TargetPending",
+        "Ready: Ready, Ready",
+      ])
       assert.deepStrictEqual(reasons(world), ["FirstInstall"])
     }),
   )
