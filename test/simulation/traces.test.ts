@@ -38,38 +38,42 @@ describe("a change over the operator's deaths", () => {
     },
   )
 
-  it("that is handed on in order leaves no orphan; install, repair and deletion are three", {
-    timeout: 600_000,
-  }, () => {
-    const spans = makeSpans()
-    runSimulation(
-      Effect.gen(function* () {
-        const world = yield* makeWorld({ spans })
-        const operator = yield* world.startOperator()
-        world.apply()
-        yield* until(() => world.status()?.phase === "Installing", "5 minutes", "the install has begun")
-        yield* operator.stop
-        yield* world.startOperator()
-        yield* until(() => world.isReady(), "10 minutes", "the instance is Ready")
-        yield* Effect.sleep("35 minutes")
-        world.remove()
-        yield* until(() => world.instance() === undefined, "10 minutes", "the instance is gone")
-        yield* Effect.sleep("10 seconds")
-        const roots = spans
-          .roots()
-          .map(({ name, attributes }) => [name, attributes["platforminstance.outcome"]])
-        assert.deepStrictEqual(roots, [
-          ["Instance.change", "Ready"],
-          ["Instance.repair", "Ready"],
-          ["Instance.change", "Deleted"],
-        ])
-        const [, repair] = spans.roots()
-        const names = spans.inTrace(repair?.traceId ?? "").map(({ name }) => name)
-        assert.isAtMost(names.length, 20, names.join(", "))
-        assert.isEmpty(spans.orphans())
-      }),
-      // With every other seed the pass that follows the end of a deletion is a span without its root: docs/status.md.
-      { seed: 6 },
-    )
-  })
+  // The end of a deletion is seen before or after the next pass begins, as the seed has it.
+  it.each([1, 2, 6, 7, 9])(
+    "that is handed on in order leaves no orphan; install, repair and deletion are three; seed %d",
+    {
+      timeout: 600_000,
+    },
+    (seed) => {
+      const spans = makeSpans()
+      runSimulation(
+        Effect.gen(function* () {
+          const world = yield* makeWorld({ spans })
+          const operator = yield* world.startOperator()
+          world.apply()
+          yield* until(() => world.status()?.phase === "Installing", "5 minutes", "the install has begun")
+          yield* operator.stop
+          yield* world.startOperator()
+          yield* until(() => world.isReady(), "10 minutes", "the instance is Ready")
+          yield* Effect.sleep("35 minutes")
+          world.remove()
+          yield* until(() => world.instance() === undefined, "10 minutes", "the instance is gone")
+          yield* Effect.sleep("10 seconds")
+          const roots = spans
+            .roots()
+            .map(({ name, attributes }) => [name, attributes["platforminstance.outcome"]])
+          assert.deepStrictEqual(roots, [
+            ["Instance.change", "Ready"],
+            ["Instance.repair", "Ready"],
+            ["Instance.change", "Deleted"],
+          ])
+          const [, repair] = spans.roots()
+          const names = spans.inTrace(repair?.traceId ?? "").map(({ name }) => name)
+          assert.isAtMost(names.length, 20, names.join(", "))
+          assert.isEmpty(spans.orphans())
+        }),
+        { seed },
+      )
+    },
+  )
 })

@@ -59,14 +59,12 @@ const lookAgain = Effect.fnUntraced(function* (subject: DeletionView) {
   return yield* Effect.option(decodeDeletionView(Option.getOrThrow(found)))
 })
 
-const step = Effect.fnUntraced(function* (
+const stepOf = Effect.fnUntraced(function* (
   pass: DeletionPass,
+  subject: DeletionView,
 ): Effect.fn.Return<DeletionOutcome, OperationError, InstanceServices> {
   const { memory, object } = pass
   const failing = deletionError("TargetDeleteFailed", "look at what is left")
-  const live = yield* Effect.mapError(lookAgain(pass.subject), failing)
-  if (Option.isNone(live)) return { report: memory.deletion, progressed: false, retryAfter: Option.none() }
-  const subject = live.value
   const observed = yield* Effect.mapError(observeDeletion(subject, memory.retryAt), failing)
   memory.dismantled ||= observed.begun || subject.deletionPolicy === "Delete"
   const next = deletionStep(observed)
@@ -96,6 +94,17 @@ const step = Effect.fnUntraced(function* (
     progressed: false,
     retryAfter: Option.none(),
   })
+})
+
+/** `None`: this life of the instance is gone already, and there is nobody left to do or to tell anything. */
+const step = Effect.fnUntraced(function* (
+  pass: DeletionPass,
+): Effect.fn.Return<Option.Option<DeletionOutcome>, OperationError, InstanceServices> {
+  const live = yield* Effect.mapError(
+    lookAgain(pass.subject),
+    deletionError("TargetDeleteFailed", "look at what is left"),
+  )
+  return Option.isNone(live) ? Option.none() : Option.some(yield* stepOf(pass, live.value))
 })
 
 const failedStep = (pass: DeletionPass) =>
@@ -141,7 +150,12 @@ export const deletionPass = Effect.fnUntraced(function* (
   if (running._tag === "Running") {
     if (running.operation._tag !== "Uninstall") yield* context.slot.cancel
   } else {
-    outcome = yield* Effect.catchTag(step(pass), "OperationError", failedStep(pass))
+    const taken = yield* Effect.catchTag(step(pass), "OperationError", (error) =>
+      Effect.asSome(failedStep(pass)(error)),
+    )
+    // Its end has not been seen in the cache yet; that wakes the actor.
+    if (Option.isNone(taken)) return yield* timers.arm("retry", settings.targetPoll)
+    outcome = taken.value
     yield* tellFailure(pass, outcome.report)
     memory.deletion = outcome.report
     if (Option.isSome(outcome.retryAfter)) {
