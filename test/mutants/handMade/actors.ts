@@ -135,8 +135,8 @@ export const actors: ReadonlyArray<HandMade> = [
   {
     name: "a deletion goes by the cache and not by a live look at the instance",
     file: "src/actors/instance/deletionPass.ts",
-    find: "const live = yield* Effect.mapError(lookAgain(pass.subject), failing)",
-    put: "const live = yield* Effect.as(Effect.mapError(lookAgain(pass.subject), failing), Option.some(pass.subject))",
+    find: "Option.some(yield* stepOf(pass, live.value))",
+    put: "Option.some(yield* stepOf(pass, pass.subject))",
     tests: [`${instance}/InstanceDeletion.test.ts`, `${instance}/InstancePreconditions.test.ts`],
   },
   {
