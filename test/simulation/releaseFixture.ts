@@ -8,13 +8,16 @@ const root = `/var/lib/platform-operator/instances/${key.namespace}/${key.name}`
 export const recordFile = `${root}/instance.json`
 export const markerFile = `${root}/operation.json`
 
-/** `uid of <kind> <namespace>/<name>`, and back. */
+/** `uid of <kind> <namespace>/<name>`, and back; with its resourceVersion, by which the operator knows a Secret: `version of …`. */
 const names = (world: World): ReadonlyMap<string, string> => {
   const found = new Map<string, string>()
   const add = (where: string, objects: ReadonlyArray<KubeObject>, kind: string) => {
     for (const { metadata } of objects) {
       if (metadata.uid === undefined) continue
-      found.set(metadata.uid, `uid of ${where}${kind} ${metadata.namespace ?? ""}/${metadata.name}`)
+      const name = `${where}${kind} ${metadata.namespace ?? ""}/${metadata.name}`
+      // The longer one first: it holds the other.
+      found.set(`${metadata.uid}.${metadata.resourceVersion}`, `version of ${name}`)
+      found.set(metadata.uid, `uid of ${name}`)
     }
   }
   for (const kind of [Kinds.PlatformInstance, Kinds.Namespace, Kinds.Service, Kinds.Secret, Kinds.Pod]) {
