@@ -15,7 +15,13 @@ import { Views } from "./Views.ts"
 const eventOf = (news: DayTwoNews, now: number): OperatorEvent => {
   switch (news._tag) {
     case "Invalid":
-      return { type: "Warning", reason: "AnnotationInvalid", action: "Read", note: news.message }
+      return {
+        type: "Warning",
+        reason: "AnnotationInvalid",
+        action: "Read",
+        note: news.message,
+        paced: false,
+      }
     case "Paused":
       return {
         type: "Normal",

@@ -11,6 +11,11 @@ export interface OperatorEvent {
   readonly action: string
   /** At most 1,024 characters, cut at a word; no secrets. */
   readonly note: string
+  /**
+   * `false`: new words are told at once, since each follows what a person has written. Default: a Warning whose words change
+   * is told with growing pauses.
+   */
+  readonly paced?: false
 }
 
 export class Events extends Context.Service<

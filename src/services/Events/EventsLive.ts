@@ -52,7 +52,7 @@ const makeEvents = Effect.fnUntraced(function* (options: { readonly reportingIns
 
   const create = Effect.fnUntraced(function* (
     regarding: KubeObject,
-    event: OperatorEvent,
+    { paced: _, ...event }: OperatorEvent,
     namespace: string,
   ) {
     const suffix = `.${yield* newName}`

@@ -66,7 +66,8 @@ export const makeSeriesMemory = () => {
     if (same !== undefined) return same
     const newest = [...notes.values()].at(-1)
     // What went well, or was found, is told each time: it is no failure that goes on.
-    if (newest !== undefined && event.type === "Warning" && !mayTell(regarding, now)) return newest
+    const paced = event.type === "Warning" && event.paced !== false
+    if (newest !== undefined && paced && !mayTell(regarding, now)) return newest
     const series = { name: undefined, count: 0, last: now }
     notes.set(event.note, series)
     return series

@@ -217,6 +217,7 @@ describe("a value that an annotation does not take", () => {
         told(world).map(({ type, reason }) => `${type} ${reason}`),
         ["Normal Paused", "Warning AnnotationInvalid"],
       )
+      assert.isFalse(told(world).at(-1)?.paced, "another wrong value is told at once")
     }),
   )
 

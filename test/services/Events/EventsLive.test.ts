@@ -241,6 +241,22 @@ describe("F51 a failure that goes on", () => {
     }),
   )
 
+  it.effect(
+    "holds back nothing that follows what a person has written, and does not write that it does so",
+    () =>
+      Effect.gen(function* () {
+        const { emit, all } = yield* emitting
+        for (const note of ["paused", "protect", "fresh-start", "paused"]) {
+          yield* emit(regarding, { ...failed, note, paced: false })
+        }
+        assert.deepStrictEqual(
+          all().map(({ note }) => note),
+          ["paused", "protect", "fresh-start"],
+        )
+        assert.isFalse(all().some((event) => "paced" in event))
+      }),
+  )
+
   it.effect("holds back nothing that went well", () =>
     Effect.gen(function* () {
       const { emit, all } = yield* emitting
