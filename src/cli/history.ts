@@ -4,7 +4,7 @@ import { Command } from "effect/cli"
 import { HistoryText, type PastOperation } from "../schema/History.ts"
 import { HISTORY_KEY, historyConfigMapName } from "../schema/Names.ts"
 import { parseTime } from "../schema/Time.ts"
-import { getInstance } from "./Instance.ts"
+import { getInstance, type Instance } from "./Instance.ts"
 import { cannot, getJson } from "./Kubectl.ts"
 import { answer, answerNothing, instanceArgument, where } from "./root.ts"
 import { type Colour, Colours, type Paint, painter, plain, spanText, table } from "./Words.ts"
@@ -25,7 +25,7 @@ export const readHistory = Effect.fnUntraced(function* (at: Parameters<typeof ge
     `--field-selector=metadata.name=${map}`,
   ])
   const text = items[0]?.data?.[HISTORY_KEY]
-  if (text === undefined) return { ...found, operations: [] as ReadonlyArray<PastOperation> }
+  if (text === undefined) return { ...found, map, operations: [] as ReadonlyArray<PastOperation> }
   const { operations } = yield* Schema.decodeEffect(HistoryText)(text).pipe(
     Effect.mapError(() =>
       cannot(
@@ -33,8 +33,14 @@ export const readHistory = Effect.fnUntraced(function* (at: Parameters<typeof ge
       ),
     ),
   )
-  return { ...found, operations }
+  return { ...found, map, operations }
 })
+
+/** Why there is none. The operator writes the ConfigMap with the end of each operation, and keeps the same on its disk. */
+const noHistory = ({ metadata: { namespace }, status = {} }: Instance, map: string): string =>
+  status.installedVersion === undefined
+    ? "no operation of this instance has ended yet"
+    : `ConfigMap ${namespace}/${map} is not there, though operations have ended: the next one that ends writes it again, with those before it`
 
 const colours: Record<PastOperation["outcome"], Colour> = {
   running: "yellow",
@@ -92,10 +98,10 @@ export const history = Command.make(
   "history",
   { name: instanceArgument },
   Effect.fnUntraced(function* ({ name }) {
-    const { operations } = yield* readHistory(yield* where, name)
+    const { operations, instance, map } = yield* readHistory(yield* where, name)
     const paint = painter(yield* Colours)
     if (operations.length === 0) {
-      return yield* answerNothing({ operations }, "no operation of this instance has ended yet")
+      return yield* answerNothing({ operations }, noHistory(instance, map))
     }
     yield* answer({ operations }, () => historyText(operations, paint))
   }),

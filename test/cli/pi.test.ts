@@ -324,10 +324,15 @@ describe("history", () => {
 
   it.effect("of an instance without one says so, and fails nobody", () =>
     Effect.gen(function* () {
-      const said = yield* runPi(["history", "one"], { [PI]: instance, [HISTORY]: { items: [] } })
+      const { status: _, ...fresh } = instance
+      const said = yield* runPi(["history", "one"], { [PI]: fresh, [HISTORY]: { items: [] } })
       assert.strictEqual(said.exitCode, 0)
       assert.include(said.err, "no operation of this instance has ended yet")
       assert.strictEqual(said.out, "")
+      const old = { ...fresh, status: { installedVersion: "6.0.22" } }
+      const lost = yield* runPi(["history", "one"], { [PI]: old, [HISTORY]: { items: [] } })
+      assert.strictEqual(lost.exitCode, 0)
+      assert.include(lost.err, "ConfigMap team-a/one-history is not there, though operations have ended")
     }),
   )
 
