@@ -60,6 +60,9 @@ const readKubeconfig = Effect.fnUntraced(function* (name: string) {
       `Secret ${namespace}/${kubeconfigSecretName({ namespace, name })} has no key ${KUBECONFIG_KEY}: somebody has edited it; the operator writes it again within a poll`,
     )
   }
+  if (found.instance.metadata.deletionTimestamp !== undefined) {
+    yield* Console.error(`${namespace}/${name} is being deleted: its API may be gone, or go at any time`)
+  }
   return { ...found, text: Buffer.from(encoded, "base64").toString("utf8") }
 })
 

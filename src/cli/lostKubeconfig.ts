@@ -12,7 +12,11 @@ export const hasLostKubeconfig = (instance: Instance): boolean =>
 /** `now`: milliseconds since the epoch. */
 export const lostKubeconfig = (instance: Instance, now: number): string => {
   const { namespace, name } = instance.metadata
+  const secret = `Secret ${namespace}/${kubeconfigSecretName({ namespace, name })} is missing`
+  if (conditionOf(instance, "TargetReady")?.message?.includes("because it is being terminated") === true) {
+    return `${secret}: it cannot be written again, because namespace ${namespace} is being deleted`
+  }
   const isPaused = dayTwoOf(instance, now).pausedSince !== undefined
   const when = isPaused ? `when annotation ${ANNOTATION_PAUSED} goes` : "once the control plane answers"
-  return `Secret ${namespace}/${kubeconfigSecretName({ namespace, name })} is missing: the operator writes it again ${when}`
+  return `${secret}: the operator writes it again ${when}`
 }

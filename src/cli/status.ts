@@ -24,7 +24,9 @@ export interface Waiting {
   readonly message: string
   /** Of a failure: the generation of the spec that failed last. */
   readonly generation?: number
-  /** RFC 3339: since when what is waited for is so; of a failure, since when each try has failed. */
+  /** The condition that `since` is of: it may have been False for another reason before. */
+  readonly condition?: string
+  /** RFC 3339: since when that condition has been False; without one, since when what is waited for is so. */
   readonly since?: string
 }
 
@@ -98,17 +100,18 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
     if (pausedSince !== undefined && deletionTimestamp === undefined) {
       return { reason: "Paused", message, since: pausedSince }
     }
-    const since = latest([
+    const began = latest([
       deletionTimestamp,
-      told.lastTransitionTime,
       // An install begins when its target is there.
       told.reason === "Installing" && target?.status === "True" ? target.lastTransitionTime : undefined,
     ])
+    const since = latest([began, told.lastTransitionTime])
     const hasFailed = told.type === "Installed" && instance.status?.phase === "Failed"
     return {
       reason,
       message,
       ...(hasFailed && told.observedGeneration !== undefined ? { generation: told.observedGeneration } : {}),
+      ...(since === undefined || since === began ? {} : { condition: told.type }),
       ...(since === undefined ? {} : { since }),
     }
   }
@@ -156,7 +159,7 @@ export const statusText = (instance: Instance, now: number, paint: Paint): strin
     ...dayTwoFacts(dayTwoOf(instance, now), now),
   ]
   const since = ageOf(waiting?.since, now)
-  const failing = waiting?.generation === undefined ? "" : " failing"
+  const of = waiting?.condition === undefined ? "" : ` ${waiting.condition}=False`
   const url = waiting === undefined ? undefined : reasonUrl(waiting.reason)
   return [
     paint("bold", `${metadata.namespace}/${metadata.name}`),
@@ -168,7 +171,7 @@ export const statusText = (instance: Instance, now: number, paint: Paint): strin
           [
             `Waiting for: ${paint("yellow", plain(waiting.reason))}`,
             ...(waiting.generation === undefined ? [] : [` of generation ${waiting.generation}`]),
-            ...(since === undefined ? [] : [`,${failing} for ${since}`]),
+            ...(since === undefined ? [] : [`,${of} for ${since}`]),
           ].join(""),
           indented(waiting.message, "  "),
           ...(url === undefined ? [] : [`  What to do: ${url}`]),

@@ -133,7 +133,7 @@ describe("status", () => {
         { type: "Ready", status: "False", reason: "TargetPending" },
       ])
       const text = yield* runPi(["status", "one"], { [PI]: pending })
-      assert.match(text.out, /^Waiting for: ControlPlanePending, for \d/m)
+      assert.match(text.out, /^Waiting for: ControlPlanePending, TargetReady=False for \d/m)
       assert.include(text.out, "about ControlPlanePending")
       assert.match(text.out, /^vCluster release +passed$/m)
       assert.match(text.out, /^control plane +waiting$/m)
@@ -609,18 +609,39 @@ describe("kubeconfig", () => {
       const annotations = { "platform.di-framework.dev/day-two": memo }
       const lost = { ...instance, status }
       const paused = { ...lost, metadata: { ...instance.metadata, annotations } }
-      const words = "Secret team-a/one-kubeconfig is missing: the operator writes it again"
-      for (const [each, when] of [
-        [lost, "once the control plane answers"],
-        [paused, "when annotation platform.di-framework.dev/paused goes"],
+      const refused = {
+        type: "TargetReady",
+        status: "False",
+        reason: "TargetError",
+        message: "store kubeconfig: it is forbidden in namespace team-a because it is being terminated",
+      }
+      const ending = { ...lost, status: { ...status, conditions: [refused] } }
+      for (const [each, what] of [
+        [lost, "the operator writes it again once the control plane answers"],
+        [paused, "the operator writes it again when annotation platform.di-framework.dev/paused goes"],
+        [ending, "it cannot be written again, because namespace team-a is being deleted"],
       ] as const) {
+        const words = `Secret team-a/one-kubeconfig is missing: ${what}`
         const said = yield* runPi(["kubeconfig", "one", "--stdout"], { [PI]: each })
         assert.strictEqual(said.exitCode, 1)
-        assert.include(said.err, `${words} ${when}`)
+        assert.include(said.err, words)
         const shown = yield* runPi(["status", "one"], { [PI]: each })
-        assert.include(shown.out, `${words} ${when}`)
-        assert.match(shown.out, /^kubeconfig +waiting$/m)
+        assert.include(shown.out, words)
+        if (each !== ending) assert.match(shown.out, /^kubeconfig +waiting$/m)
       }
+    }),
+  )
+
+  it.effect("of an instance that is being deleted is given with the warning that its API may be gone", () =>
+    Effect.gen(function* () {
+      const metadata = { ...instance.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" }
+      const said = yield* runPi(["kubeconfig", "one", "--stdout"], {
+        ...answers,
+        [PI]: { ...instance, metadata },
+      })
+      assert.strictEqual(said.exitCode, 0)
+      assert.deepStrictEqual(JSON.parse(said.out), kubeconfig)
+      assert.include(said.err, "team-a/one is being deleted")
     }),
   )
 })

@@ -1,4 +1,4 @@
-// The operator's pod in the playground, and how it dies: in peace when it is deleted, suddenly when that is forced.
+// The playground with its operator: how its pod dies (in peace when it is deleted, suddenly when that is forced), and what is applied.
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { type Playground, startPlayground } from "../../tools/playground/Playground.ts"
@@ -84,5 +84,30 @@ describe("the operator's pod that is deleted", () => {
     await another()
     const next = seen.at(-1)?.split(" ")[0]
     assert.deepStrictEqual(seen, [`${pod} leads`, `${pod} is gone`, `${next} is there`, `${next} leads`])
+  })
+})
+
+describe("what the playground applies", () => {
+  it("says what was applied, as kubectl does, and keeps labels and annotations of the manifest", async () => {
+    await started()
+    const made = playground ?? assert.fail("it has been started")
+    const metadata = { name: "one", namespace: "team-a", labels: { a: "b" }, annotations: { c: "d" } }
+    const manifest = {
+      apiVersion: "platform.di-framework.dev/v1alpha1",
+      kind: "PlatformInstance",
+      metadata,
+      spec: { version: "6.0.22", target: { type: "vcluster" }, platform: { tenants: [] } },
+    }
+    made.apply(JSON.stringify(manifest))
+    const found = made.enter(() =>
+      made.api.as("admin").get(Kinds.PlatformInstance, { namespace: "team-a", name: "one" }),
+    )
+    const { annotations, labels } = found?.metadata ?? assert.fail("it is there")
+    assert.deepStrictEqual(labels, metadata.labels)
+    assert.strictEqual(annotations?.c, "d")
+    assert.deepStrictEqual(
+      JSON.parse(annotations?.["kubectl.kubernetes.io/last-applied-configuration"] ?? ""),
+      manifest,
+    )
   })
 })

@@ -53,7 +53,14 @@ const decodeInstance = Schema.decodeUnknownSync(
     Schema.Struct({
       apiVersion: Schema.String,
       kind: Schema.String,
-      metadata: Schema.Struct({ name: Schema.String, namespace: Schema.String }),
+      metadata: Schema.StructWithRest(
+        Schema.Struct({
+          name: Schema.String,
+          namespace: Schema.String,
+          annotations: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+        }),
+        [Schema.Record(Schema.String, Schema.Unknown)],
+      ),
     }),
     [Schema.Record(Schema.String, Schema.Unknown)],
   ),
@@ -77,6 +84,13 @@ const endDeletedPods = (api: ApiServer, operator: Operator, enter: Live["enter"]
     // Not while the request that deletes it is being answered.
     if (end !== undefined) setImmediate(() => enter(end))
   })
+
+/** With what kubectl writes on an object that it applies: without it, it warns at the next `kubectl apply` of it. */
+const asApplied = (manifest: ReturnType<typeof decodeInstance>) => {
+  const { metadata } = manifest
+  const last = { "kubectl.kubernetes.io/last-applied-configuration": `${JSON.stringify(manifest)}\n` }
+  return { ...manifest, metadata: { ...metadata, annotations: { ...metadata.annotations, ...last } } }
+}
 
 /** Resolves when the cluster is there and the operator has been started in it. */
 export const startPlayground = (options: PlaygroundOptions): Promise<Playground> =>
@@ -104,7 +118,7 @@ export const startPlayground = (options: PlaygroundOptions): Promise<Playground>
         subscribe: host.subscribe,
         apply: (manifest) => {
           try {
-            running.enter(() => user.apply(PlatformInstance, decodeInstance(parse(manifest))))
+            running.enter(() => user.apply(PlatformInstance, asApplied(decodeInstance(parse(manifest)))))
           } catch (error) {
             if (!(error instanceof ApiStatus)) throw error
             throw new Refusal(`the simulated API refuses the manifest: ${error.message}`)
