@@ -34,7 +34,7 @@ const plain = (words: string): string =>
   tail(
     words
       .split("\n")
-      .map((line) => line.replace(/^npm (?:error|warn)(?: (?:network|notarget|\d{3}(?= |$)))?/i, ""))
+      .map((line) => line.replace(/^npm (?:error|warn)(?: (?:network|notarget|enoent|\d{3}(?= |$)))?/i, ""))
       .filter((line) => line.trim() !== "" && !noise.test(line.replace(/^ /, "")))
       .map((line) => line.trim())
       .join("\n"),
@@ -107,7 +107,7 @@ export const npmFailure = (printed: string, request: NpmRequest): NpmFailure => 
     case "ENOSPC":
     case "EDQUOT":
       return told(
-        `The disk is full (${code}); make room in the operator's state claim or its temporary folders. ${plain(words)}`,
+        `The disk is full (${/\b(?:ENOSPC|EDQUOT): [^\n]+/.exec(words)?.[0] ?? code}); make room in the operator's state claim or its temporary folders`,
       )
     case "EINTEGRITY":
       return told(

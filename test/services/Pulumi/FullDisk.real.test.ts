@@ -106,7 +106,11 @@ it.live(
         const error = yield* Effect.flip(fetch({ npmPath: cramped(root, npmPath, folder) }))
         if (!(error instanceof PulumiError)) return assert.fail(String(error))
         assert.strictEqual(error.step, "fetch package", where)
-        assert.match(error.message, /^The disk is full; make room in the operator's state claim/, where)
+        assert.match(
+          error.message,
+          /^The disk is full \(ENOSPC: no space left on device[^)]*\); make room in the operator's state claim/,
+          where,
+        )
         assert.deepStrictEqual(packages(), [], where)
       }
 

@@ -49,6 +49,17 @@ const kinds: ReadonlyArray<readonly [kind: string, words: string, told: string, 
     true,
   ],
   [
+    "a full disk",
+    `npm error code ENOSPC
+npm error syscall write
+npm error errno -28
+npm error nospc ENOSPC: no space left on device, write
+npm error nospc There appears to be insufficient space on your system to finish.
+npm error nospc Clear up some disk space and try again.`,
+    "The disk is full (ENOSPC: no space left on device, write); make room in the operator's state claim or its temporary folders",
+    false,
+  ],
+  [
     "no archive",
     missing(
       `@di-framework/platform@${registry}/@di-framework/platform/-/platform-6.0.99.tgz`,
