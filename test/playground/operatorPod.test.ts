@@ -7,6 +7,7 @@ import { at } from "../twins/kubernetes/Json.ts"
 
 const NAMESPACE = "platform-operator"
 
+const logged: Array<string> = []
 let playground: Playground | undefined
 afterEach(() => playground?.stop())
 
@@ -16,7 +17,7 @@ const started = async () => {
     speed: 60,
     seed: 1,
     start: new Date(0),
-    log: () => {},
+    log: (_, { text }) => logged.push(text),
     onEnd: (error) => assert.fail(error.message),
   })
   playground = made
@@ -109,5 +110,11 @@ describe("what the playground applies", () => {
       JSON.parse(annotations?.["kubectl.kubernetes.io/last-applied-configuration"] ?? ""),
       manifest,
     )
+  })
+
+  it("has nodes with address ranges, so that pods of instances can be kept from each other", async () => {
+    await started()
+    assert.isNotEmpty(logged)
+    assert.isFalse(logged.some((line) => line.includes("not kept from each other")))
   })
 })

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { Duration, Effect, Schema } from "effect"
 import { parse } from "yaml"
 import { hostNamespace } from "../../src/schema/Names.ts"
-import { PlatformInstance, Pod } from "../../src/services/Kubernetes/Kinds.ts"
+import { Node, PlatformInstance, Pod } from "../../src/services/Kubernetes/Kinds.ts"
 import type { ApiServer, Change } from "../../test/twins/kubernetes/ApiServer.ts"
 import { ApiStatus } from "../../test/twins/kubernetes/ApiServer.ts"
 import { type Live, runLive, type Timers } from "../../test/twins/simulation/Live.ts"
@@ -85,6 +85,16 @@ const endDeletedPods = (api: ApiServer, operator: Operator, enter: Live["enter"]
     if (end !== undefined) setImmediate(() => enter(end))
   })
 
+/** Nodes have address ranges for their pods, as a cluster's own controllers give them: by those instances are kept apart. */
+const giveRanges = (host: ApiServer) => {
+  const controllers = host.as("system:kube-controller-manager", "kube-controller-manager")
+  for (const [index, { metadata }] of controllers.list(Node).entries()) {
+    const podCIDR = `10.42.${index}.0/24`
+    const spec = { podCIDR, podCIDRs: [podCIDR] }
+    controllers.apply(Node, { apiVersion: "v1", kind: Node.kind, metadata: { name: metadata.name }, spec })
+  }
+}
+
 /** With what kubectl writes on an object that it applies: without it, it warns at the next `kubectl apply` of it. */
 const asApplied = (manifest: ReturnType<typeof decodeInstance>) => {
   const { metadata } = manifest
@@ -103,6 +113,7 @@ export const startPlayground = (options: PlaygroundOptions): Promise<Playground>
         traced: false,
         log: (text, pod) => options.log(pod, { text, time: new Date(now()) }),
       })
+      giveRanges(host)
       const operator = yield* startOperator({ leaderElect: true })
       const user = host.as("admin", "kubectl")
       const running = live
