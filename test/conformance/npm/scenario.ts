@@ -35,7 +35,10 @@ const fetchWith = Effect.fnUntraced(function* (
   return found._tag === "Success"
     ? { version: found.success.version, builds: found.success.approvedHostBuilds.length, asked }
     : {
-        says: found.failure.message.split(/[.:] |\n/)[0],
+        // Each has a port of its own.
+        says: found.failure.message
+          .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "<registry>")
+          .split(/[.:] |\n/)[0],
         step: found.failure.step,
         final: found.failure.final ?? false,
       }
