@@ -53,7 +53,15 @@ const readKubeconfig = Effect.fnUntraced(function* (name: string) {
       `${namespace}/${name} has no kubeconfig yet: its control plane has to come up first; kubectl pi status ${name} -n ${namespace} says how far it is`,
     )
   }
-  const { data } = yield* getJson(Secret, found.where, ["secrets", secret])
+  const { data } = yield* getJson(Secret, found.where, ["secrets", secret]).pipe(
+    Effect.mapError((error) =>
+      error.message.includes(`"${secret}" not found`)
+        ? cannot(
+            `Secret ${namespace}/${secret} is missing: the operator writes it again within a poll; where it does not, kubectl pi logs says whether one is at work`,
+          )
+        : error,
+    ),
+  )
   const encoded = data?.[KUBECONFIG_KEY]
   if (encoded === undefined) {
     return yield* cannot(

@@ -123,7 +123,10 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
   const upgrades = instance.spec?.version !== instance.status?.installedVersion
   return upgrades && windowOpens !== undefined
     ? { reason: MAINTENANCE_WINDOW, message: `generation ${generation} is applied from ${windowOpens} on` }
-    : { reason: "Installing", message: `generation ${generation} is not applied yet` }
+    : {
+        reason: "Installing",
+        message: `generation ${generation} is not applied yet; where that lasts for minutes, kubectl pi logs says whether an operator is at work`,
+      }
 }
 
 const stateWords: Record<GateState, readonly [text: string, colour: Colour]> = {

@@ -632,6 +632,16 @@ describe("kubeconfig", () => {
     }),
   )
 
+  it.effect("whose Secret is gone before an operator has looked leads to whether one is at work", () =>
+    Effect.gen(function* () {
+      const gone = new Error('Error from server (NotFound): secrets "one-kubeconfig" not found')
+      const said = yield* runPi(["kubeconfig", "one", "--stdout"], { [PI]: instance, [SECRET]: gone })
+      assert.strictEqual(said.exitCode, 1)
+      assert.include(said.err, "Secret team-a/one-kubeconfig is missing")
+      assert.include(said.err, "kubectl pi logs says whether one is at work")
+    }),
+  )
+
   it.effect("of an instance that is being deleted is given with the warning that its API may be gone", () =>
     Effect.gen(function* () {
       const metadata = { ...instance.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" }
