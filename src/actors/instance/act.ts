@@ -60,9 +60,13 @@ export const isAnotherCluster = ({ memory }: Pass, verdict: TargetVerdict): bool
     ({ kubeSystemUID }) => kubeSystemUID !== undefined && kubeSystemUID !== verdict.kubeSystemUID,
   )
 
+/**
+ * What has the slot. One that has ended since the pass began has it still: its end wakes the actor, and the next pass takes
+ * that in before anything is decided.
+ */
 export const runningIn = (pass: Pass): Option.Option<Operation> => {
   const state = pass.context.slot.state()
-  return state._tag === "Running" ? Option.some(state.operation) : Option.none()
+  return state._tag === "Idle" ? Option.none() : Option.some(state.operation)
 }
 
 /** What the spec asks for beyond what is installed; none where nothing is. */

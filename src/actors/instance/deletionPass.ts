@@ -147,7 +147,8 @@ export const deletionPass = Effect.fnUntraced(function* (
   const settings = yield* Settings
   const running = context.slot.state()
   let outcome: DeletionOutcome = { report: memory.deletion, progressed: false, retryAfter: Option.none() }
-  if (running._tag === "Running") {
+  // What has ended since the pass began is taken in by the next one.
+  if (running._tag !== "Idle") {
     if (running.operation._tag !== "Uninstall") yield* context.slot.cancel
   } else {
     const taken = yield* Effect.catchTag(step(pass), "OperationError", (error) =>
@@ -185,7 +186,7 @@ export const deletionPass = Effect.fnUntraced(function* (
     ),
     Effect.withSpan("Instance.report"),
   )
-  const runs = context.slot.state()._tag === "Running"
+  const runs = context.slot.state()._tag !== "Idle"
   yield* pass.trace.ends(deletionEnding(pass.trace.deleted(), outcome.report, runs))
   if (outcome.progressed) return yield* context.mailbox.wake("progress")
   const poll = Duration.toMillis(settings.targetPoll)

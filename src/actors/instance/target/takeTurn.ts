@@ -27,7 +27,7 @@ export const takeTurn = Effect.fnUntraced(function* (
     })
   }
   // While Helm is at work its release says nothing yet.
-  if (slot.state()._tag === "Running") return Option.none()
+  if (slot.state()._tag !== "Idle") return Option.none()
   const comesUp = verdict._tag === "Wait" && !served && verdict.condition.reason !== "Creating"
   // Nobody waits for one that may not go on.
   const held = decision._tag === "Hold"
