@@ -40,7 +40,7 @@ export const readHistory = Effect.fnUntraced(function* (at: Parameters<typeof ge
 const noHistory = ({ metadata: { namespace }, status = {} }: Instance, map: string): string =>
   status.installedVersion === undefined
     ? "no operation of this instance has ended yet"
-    : `ConfigMap ${namespace}/${map} is not there, though operations have ended: the next one that ends writes it again, with those before it`
+    : `ConfigMap ${namespace}/${map} is not there, though operations have ended: the next one that ends writes it again, with those before it, unless the namespace is being deleted`
 
 const colours: Record<PastOperation["outcome"], Colour> = {
   running: "yellow",

@@ -4,7 +4,7 @@ import { Clock, Console, Effect, FileSystem, Option, Schema, Stream } from "effe
 import { Command, Flag } from "effect/cli"
 import { parse, stringify } from "yaml"
 import { hostNamespace, KUBECONFIG_KEY, kubeconfigSecretName } from "../schema/Names.ts"
-import { getInstance } from "./Instance.ts"
+import { conditionOf, getInstance } from "./Instance.ts"
 import { cannot, getJson, Kubectl, misused, type PiError } from "./Kubectl.ts"
 import { hasLostKubeconfig, lostKubeconfig } from "./lostKubeconfig.ts"
 import { instanceArgument, root, where } from "./root.ts"
@@ -49,8 +49,11 @@ const readKubeconfig = Effect.fnUntraced(function* (name: string) {
     if (hasLostKubeconfig(found.instance)) {
       return yield* cannot(lostKubeconfig(found.instance, yield* Clock.currentTimeMillis))
     }
+    const target = conditionOf(found.instance, "TargetReady")
     return yield* cannot(
-      `${namespace}/${name} has no kubeconfig yet: its control plane has to come up first; kubectl pi status ${name} -n ${namespace} says how far it is`,
+      target?.reason === "TargetError"
+        ? `${namespace}/${name} has no kubeconfig yet: ${target.message ?? target.reason}`
+        : `${namespace}/${name} has no kubeconfig yet: its control plane has to come up first; kubectl pi status ${name} -n ${namespace} says how far it is`,
     )
   }
   const { data } = yield* getJson(Secret, found.where, ["secrets", secret]).pipe(

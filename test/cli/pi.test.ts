@@ -599,6 +599,10 @@ describe("kubeconfig", () => {
       const said = yield* runPi(["kubeconfig", "one", "--stdout"], { [PI]: { ...instance, status } })
       assert.strictEqual(said.exitCode, 1)
       assert.include(said.err, "has no kubeconfig yet")
+      const message = "store kubeconfig: Secret team-a/one-kubeconfig belongs to somebody else"
+      const failed = { type: "TargetReady", status: "False", reason: "TargetError", message }
+      const taken = { ...instance, status: { ...rest, conditions: [failed] } }
+      assert.include((yield* runPi(["kubeconfig", "one", "--stdout"], { [PI]: taken })).err, message)
     }),
   )
 
