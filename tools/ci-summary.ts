@@ -5,23 +5,14 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Exit, Schema } from "effect"
+import { testResults } from "./testReport.ts"
 
 const Report = Schema.Struct({
   numPassedTests: Schema.Finite,
   numFailedTests: Schema.Finite,
   numTotalTests: Schema.Finite,
   success: Schema.Boolean,
-  testResults: Schema.Array(
-    Schema.Struct({
-      assertionResults: Schema.Array(
-        Schema.Struct({
-          fullName: Schema.String,
-          status: Schema.String,
-          failureMessages: Schema.NullOr(Schema.Array(Schema.String)),
-        }),
-      ),
-    }),
-  ),
+  testResults,
 })
 const decodeReport = Schema.decodeUnknownExit(Schema.fromJsonString(Report))
 

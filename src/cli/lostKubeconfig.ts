@@ -1,4 +1,5 @@
 // An instance that had its kubeconfig Secret, and has it no more: whoever deleted it is told when it is back.
+import { refusedInEnding } from "../schema/EndingNamespace.ts"
 import { ANNOTATION_PAUSED, kubeconfigSecretName } from "../schema/Names.ts"
 import { dayTwoOf } from "./dayTwo.ts"
 import { conditionOf, type Instance } from "./Instance.ts"
@@ -13,7 +14,7 @@ export const hasLostKubeconfig = (instance: Instance): boolean =>
 export const lostKubeconfig = (instance: Instance, now: number): string => {
   const { namespace, name } = instance.metadata
   const secret = `Secret ${namespace}/${kubeconfigSecretName({ namespace, name })} is missing`
-  if (conditionOf(instance, "TargetReady")?.message?.includes("because it is being terminated") === true) {
+  if (conditionOf(instance, "TargetReady")?.message?.includes(refusedInEnding(namespace)) === true) {
     return `${secret}: it cannot be written again, because namespace ${namespace} is being deleted`
   }
   const isPaused = dayTwoOf(instance, now).pausedSince !== undefined

@@ -3,9 +3,9 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { Effect, Schedule } from "effect"
 
-/** The fields of a stat file after the command's name; field 3 of proc(5) is the first. */
-const statOf = (pid: string): ReadonlyArray<string> => {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+/** The fields of a stat file after the command's name; field 3 of proc(5) is the first. Of a process, or of `pid/task/tid`. */
+export const statOf = (of: string): ReadonlyArray<string> => {
+  const stat = readFileSync(`/proc/${of}/stat`, "utf8")
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")
 }
 

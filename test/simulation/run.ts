@@ -12,6 +12,8 @@ import { spawnSync } from "node:child_process"
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import path from "node:path"
 import { Schema } from "effect"
+import { testResults } from "../../tools/testReport.ts"
+import { cpuSeconds } from "../bench/usage.ts"
 import { type Outcome, otherwise, type Run, replays, runLine } from "./runs.ts"
 
 const { SEED: given = "", PLANS: plans = "2000", ONLY: only = "" } = process.env
@@ -23,21 +25,7 @@ const worlds = path.join(folder, "worlds.json")
 const quietDays = "test/simulation/days.test.ts"
 const ofSeeds = globSync("test/simulation/**/*.test.ts").filter((file) => file !== quietDays)
 
-const Results = Schema.fromJsonString(
-  Schema.Struct({
-    testResults: Schema.Array(
-      Schema.Struct({
-        assertionResults: Schema.Array(
-          Schema.Struct({
-            fullName: Schema.String,
-            status: Schema.String,
-            failureMessages: Schema.NullOr(Schema.Array(Schema.String)),
-          }),
-        ),
-      }),
-    ),
-  }),
-)
+const Results = Schema.fromJsonString(Schema.Struct({ testResults }))
 const Figures = Schema.fromJsonString(
   Schema.Struct({
     plans: Schema.Finite,
@@ -51,17 +39,9 @@ const Worlds = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)
 const left = <A, I>(schema: Schema.Codec<A, I>, file: string): A | undefined =>
   existsSync(file) ? Schema.decodeUnknownSync(schema)(readFileSync(file, "utf8")) : undefined
 
-/** CPU time of all children that have ended, and theirs, in seconds: Linux counts it in hundredths. */
-const cpuOfChildren = (): number => {
-  const stat = readFileSync("/proc/self/stat", "utf8")
-  // Fields 16 and 17; the second one, a name, may hold anything.
-  const [user, system] = stat.slice(stat.lastIndexOf(")")).split(" ").slice(14, 16)
-  return (Number(user) + Number(system)) / 100
-}
-
 const run = (name: string, tests: ReadonlyArray<string>, environment: NodeJS.ProcessEnv): Run => {
   console.info(name)
-  const cpu = cpuOfChildren()
+  const cpu = cpuSeconds().children
   for (const file of [results, report, worlds]) rmSync(file, { force: true })
   const { status } = spawnSync(
     path.join("node_modules", ".bin", "vitest"),
@@ -85,7 +65,7 @@ const run = (name: string, tests: ReadonlyArray<string>, environment: NodeJS.Pro
     passed: status === 0,
     outcomes,
     figures: left(Figures, report),
-    cpuSeconds: cpuOfChildren() - cpu,
+    cpuSeconds: cpuSeconds().children - cpu,
     worlds: new Map(Object.entries(left(Worlds, worlds) ?? {})),
   }
   console.info(runLine(done))

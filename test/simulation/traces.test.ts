@@ -3,11 +3,20 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ANNOTATION_TRACE } from "../../src/schema/Names.ts"
 import { rowOf } from "../../src/services/Telemetry/TraceTable.ts"
-import { makeSpans } from "../support/spans.ts"
+import { makeSpans, type Spans } from "../support/spans.ts"
 import { runSimulation, until } from "../twins/simulation/Simulation.ts"
 import { makeWorld, type World } from "../twins/world/World.ts"
 
 const annotation = (world: World): string => world.instance()?.metadata.annotations?.[ANNOTATION_TRACE] ?? ""
+
+/** A world in which an install has just begun, and the operator that has begun it. */
+const installing = Effect.fnUntraced(function* (spans: Spans) {
+  const world = yield* makeWorld({ spans })
+  const operator = yield* world.startOperator()
+  world.apply()
+  yield* until(() => world.status()?.phase === "Installing", "5 minutes", "the install has begun")
+  return { world, operator }
+})
 
 describe("a change over the operator's deaths", () => {
   it.each(["process", "container", "pod"] as const)(
@@ -17,10 +26,7 @@ describe("a change over the operator's deaths", () => {
       const spans = makeSpans()
       runSimulation(
         Effect.gen(function* () {
-          const world = yield* makeWorld({ spans })
-          const operator = yield* world.startOperator()
-          world.apply()
-          yield* until(() => world.status()?.phase === "Installing", "5 minutes", "the install has begun")
+          const { world, operator } = yield* installing(spans)
           const begun = annotation(world)
           yield* operator.kill(death)
           yield* until(() => world.isReady(), "10 minutes", "the instance is Ready")
@@ -41,17 +47,12 @@ describe("a change over the operator's deaths", () => {
   // The end of a deletion is seen before or after the next pass begins, as the seed has it.
   it.each([1, 2, 6, 7, 9])(
     "that is handed on in order leaves no orphan; install, repair and deletion are three; seed %d",
-    {
-      timeout: 600_000,
-    },
+    { timeout: 600_000 },
     (seed) => {
       const spans = makeSpans()
       runSimulation(
         Effect.gen(function* () {
-          const world = yield* makeWorld({ spans })
-          const operator = yield* world.startOperator()
-          world.apply()
-          yield* until(() => world.status()?.phase === "Installing", "5 minutes", "the install has begun")
+          const { world, operator } = yield* installing(spans)
           yield* operator.stop
           yield* world.startOperator()
           yield* until(() => world.isReady(), "10 minutes", "the instance is Ready")

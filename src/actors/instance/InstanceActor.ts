@@ -94,11 +94,11 @@ const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPa
   const { operation } = finished
   if (operation._tag === "Target") memory.release = yield* awaitRelease(key, operation.step, memory.release)
   // An install that failed has written, too, where it began; the end of a predecessor takes its record.
-  if (finished.operation._tag !== "Uninstall") {
+  if (operation._tag !== "Uninstall") {
     const { readRecord } = yield* StateStore
     memory.record = yield* Effect.orElseSucceed(readRecord(key), () => memory.record)
   }
-  yield* settle(memory, object, finished.operation, finished.exit)
+  yield* settle(memory, object, operation, finished.exit)
   yield* (yield* History).show(object)
   yield* context.slot.acknowledge
 })

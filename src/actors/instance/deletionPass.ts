@@ -59,13 +59,14 @@ const lookAgain = Effect.fnUntraced(function* (subject: DeletionView) {
   return yield* Effect.option(decodeDeletionView(Option.getOrThrow(found)))
 })
 
+const lookFailed = deletionError("TargetDeleteFailed", "look at what is left")
+
 const stepOf = Effect.fnUntraced(function* (
   pass: DeletionPass,
   subject: DeletionView,
 ): Effect.fn.Return<DeletionOutcome, OperationError, InstanceServices> {
   const { memory, object } = pass
-  const failing = deletionError("TargetDeleteFailed", "look at what is left")
-  const observed = yield* Effect.mapError(observeDeletion(subject, memory.retryAt), failing)
+  const observed = yield* Effect.mapError(observeDeletion(subject, memory.retryAt), lookFailed)
   memory.dismantled ||= observed.begun || subject.deletionPolicy === "Delete"
   const next = deletionStep(observed)
   yield* pass.trace.deletes(next)
@@ -100,10 +101,7 @@ const stepOf = Effect.fnUntraced(function* (
 const step = Effect.fnUntraced(function* (
   pass: DeletionPass,
 ): Effect.fn.Return<Option.Option<DeletionOutcome>, OperationError, InstanceServices> {
-  const live = yield* Effect.mapError(
-    lookAgain(pass.subject),
-    deletionError("TargetDeleteFailed", "look at what is left"),
-  )
+  const live = yield* Effect.mapError(lookAgain(pass.subject), lookFailed)
   return Option.isNone(live) ? Option.none() : Option.some(yield* stepOf(pass, live.value))
 })
 

@@ -1,5 +1,6 @@
 // Events as objects of events.k8s.io/v1, written through the API of the host cluster.
 import { Clock, DateTime, Duration, Effect, Layer, Option, Random, Semaphore } from "effect"
+import { refusedInEnding } from "../../schema/EndingNamespace.ts"
 import { truncateAtWord, utf8Bytes } from "../../schema/Text.ts"
 import { Event } from "../Kubernetes/Kinds.ts"
 import {
@@ -22,9 +23,6 @@ const MAX_NAME = 253
 const CLUSTER_SCOPED = "default"
 /** An event is worth no longer wait to whoever emits it. */
 const TIMEOUT = Duration.seconds(5)
-
-/** The words in which the API server refuses what is new in a namespace that ends (1.35, seen). */
-const refusedBy = (namespace: string): string => `in namespace ${namespace} because it is being terminated`
 
 /** `metav1.MicroTime`: always six digits behind the point. */
 const microTime = Effect.map(DateTime.now, (now) => DateTime.formatIso(now).replace(/Z$/, "000Z"))
@@ -94,12 +92,12 @@ const makeEvents = Effect.fnUntraced(function* (options: { readonly reportingIns
     }
     series.count = 1
     series.name = undefined
-    if (event.note.includes(refusedBy(namespace))) unwritable.add(regarding.metadata.uid)
+    if (event.note.includes(refusedInEnding(namespace))) unwritable.add(regarding.metadata.uid)
     if (unwritable.has(regarding.metadata.uid)) return
     series.name = yield* create(regarding, event, namespace).pipe(
       Effect.tapError((error) =>
         Effect.sync(() => {
-          if (error.message.includes(refusedBy(namespace))) unwritable.add(regarding.metadata.uid)
+          if (error.message.includes(refusedInEnding(namespace))) unwritable.add(regarding.metadata.uid)
         }),
       ),
     )

@@ -7,6 +7,9 @@ const tailBytes = 1024
 /** The end of a text, at most 1 KiB of UTF-8, cut at a line or a word where one is near. */
 export const tail = (text: string): string => tailAtWord(text.trim(), tailBytes)
 
+/** The way out of a full disk. */
+export const makeRoom = "make room in the operator's state claim or its temporary folders"
+
 const kinds: ReadonlyArray<readonly [RegExp, string]> = [
   [
     /stack is currently locked/i,
@@ -20,10 +23,7 @@ const kinds: ReadonlyArray<readonly [RegExp, string]> = [
     /unexpected end of JSON input|failed to load checkpoint/i,
     "The state file is damaged; the next try puts back the newest of its copies that can be read",
   ],
-  [
-    /no space left on device|ENOSPC|disk quota exceeded|EDQUOT/i,
-    "The disk is full; make room in the operator's state claim or its temporary folders",
-  ],
+  [/no space left on device|ENOSPC|disk quota exceeded|EDQUOT/i, `The disk is full; ${makeRoom}`],
   [
     /no resource plugin|could not (find|load) plugin|resource plugin .* (missing|not found)/i,
     "A provider plugin is missing; allow the operator to reach the plugin host, or use an image that carries it",

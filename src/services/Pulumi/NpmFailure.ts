@@ -1,7 +1,7 @@
 // What a failure of npm is called: which field asked for what, what the registry said to it, and the way out. Of npm's own
 // words only what no sentence here stands for is passed on. They were read from npm 11 against a registry that fails.
 import { platformPackageName } from "./Layout.ts"
-import { tail } from "./Messages.ts"
+import { makeRoom, tail } from "./Messages.ts"
 
 export interface NpmFailure {
   readonly message: string
@@ -106,9 +106,7 @@ export const npmFailure = (printed: string, request: NpmRequest): NpmFailure => 
       )
     case "ENOSPC":
     case "EDQUOT":
-      return told(
-        `The disk is full (${/\b(?:ENOSPC|EDQUOT): [^\n]+/.exec(words)?.[0] ?? code}); make room in the operator's state claim or its temporary folders`,
-      )
+      return told(`The disk is full (${/\b(?:ENOSPC|EDQUOT): [^\n]+/.exec(words)?.[0] ?? code}); ${makeRoom}`)
     case "EINTEGRITY":
       return told(
         isKnown

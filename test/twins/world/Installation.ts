@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import { parse, parseAllDocuments } from "yaml"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import type { KubeManifest, ResourceKind } from "../../../src/services/Kubernetes/Kubernetes.ts"
+import { remember } from "../pulumi/remember.ts"
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8")
 
@@ -53,15 +54,11 @@ const variable = (text: string, name: string): string => {
  * The chart's rules with `rbac.clusterAdmin: false`. Its template has few and simple actions, so that they are replaced
  * here; that Helm makes the same of it is tested with the chart.
  */
-export const operatorRules = (namespace: string, cleanupNamespace: string): ReadonlyArray<Written> => {
-  const name = `${namespace} ${cleanupNamespace}`
-  const found = rules.get(name) ?? renderRules(namespace, cleanupNamespace)
-  rules.set(name, found)
-  return found
-}
+export const operatorRules = (namespace: string, cleanupNamespace: string): ReadonlyArray<Written> =>
+  rulesFor(namespace)(cleanupNamespace)
 
 /** Thousands of worlds have the same. */
-const rules = new Map<string, ReadonlyArray<Written>>()
+const rulesFor = remember((namespace) => remember((cleanup) => renderRules(namespace, cleanup)))
 
 const renderRules = (namespace: string, cleanupNamespace: string): ReadonlyArray<Written> => {
   const template = read("charts/platform-operator/templates/rbac.yaml")
