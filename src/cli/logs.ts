@@ -94,7 +94,7 @@ export const noLines = ({ name, namespace, now, operatorNamespace, pods, since }
     ),
     "A pod's log goes with the pod: what the operator wrote in one before is where the cluster collects logs, or nowhere",
     `What was done for the instance outlives it: kubectl pi history ${name} -n ${namespace}, kubectl pi events ${name} -n ${namespace}`,
-    "Of an instance with which nothing happens the operator writes little: a higher --zap-log-level of it has more",
+    "Of an instance with which nothing happens the operator writes little: with --zap-log-level=debug it writes more",
   ].join("\n")
 }
 
