@@ -2,10 +2,11 @@
 // the target is another cluster. Each ends Ready with all that is inside as it was, or is refused with nothing changed.
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect } from "effect"
+import { FINALIZER } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { simulate, until } from "../twins/simulation/Simulation.ts"
 import { operatorUser, paths } from "../twins/world/Image.ts"
-import { makeWorld, type World } from "../twins/world/World.ts"
+import { key, makeWorld, type World } from "../twins/world/World.ts"
 
 const patience = "40 minutes"
 const ready = (world: World) => until(() => world.isReady(), patience, "the instance is Ready")
@@ -73,6 +74,13 @@ const putBack = (world: World, to: string, copy: ReadonlyMap<string, Uint8Array 
     if (content === undefined) files.mkdirs(`${to}${name}`, 0o700)
     else files.writeFile(`${to}${name}`, content, 0o600)
   }
+}
+
+const crd = "platforminstances.platform.di-framework.dev"
+const anyVersion = {
+  op: "replace" as const,
+  path: "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/version",
+  value: { "x-kubernetes-preserve-unknown-fields": true },
 }
 
 const settings = { repairInterval: Duration.minutes(5) }
@@ -245,6 +253,43 @@ describe("the morning after", { timeout: 600_000 }, () => {
       }),
       { seed: 1 },
     ))
+
+  it.each(["its record cannot be read", "its spec cannot be read by this version"])(
+    "%s: a finalizer that somebody takes away comes back, and nothing else changes",
+    (what) =>
+      simulate(
+        Effect.gen(function* () {
+          const { world, operator, gone } = yield* night()
+          const before = inside(world)
+          yield* operator.stop
+          if (what.includes("record")) world.files.writeText(`${folder}/instance.json`, "{")
+          else {
+            // As a CRD of a later release may have it.
+            world.admin.patch(
+              Kinds.CustomResourceDefinition,
+              { name: crd },
+              { type: "json", operations: [anyVersion] },
+            )
+            world.edit({ spec: { version: 7 } })
+          }
+          yield* world.startOperator()
+          // Its spec may not be readable here, either.
+          const object = () => world.admin.get(Kinds.PlatformInstance, key) ?? assert.fail("it is gone")
+          const isTold = () => JSON.stringify(object()).includes('"reason":"InstallFailed"')
+          yield* until(isTold, patience, "it is told")
+          world.edit({ metadata: { finalizers: null } })
+          yield* until(
+            () => object().metadata.finalizers?.includes(FINALIZER) === true,
+            patience,
+            "it is back",
+          )
+          assert.isTrue(isTold())
+          kept(world, before)
+          assert.deepStrictEqual(gone, [])
+        }),
+        { seed: 1 },
+      ),
+  )
 
   it("both are gone, and only the target tells that something is installed: refused", () =>
     simulate(

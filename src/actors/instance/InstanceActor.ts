@@ -3,6 +3,7 @@
 import { Duration, Effect, Option, Result, type Scope } from "effect"
 import { decodeDeletionView } from "../../schema/DeletionView.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
+import { FINALIZER } from "../../schema/Names.ts"
 import { decodePlatformInstance, type PlatformInstance } from "../../schema/PlatformInstance.ts"
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { formatSchemaError } from "../../schema/SchemaErrors.ts"
@@ -17,6 +18,7 @@ import {
 } from "../../services/StateStore/StateStore.ts"
 import { keepPass } from "../../services/Telemetry/Tracing.ts"
 import { makeTimers, type Timers } from "../kit/Timers.ts"
+import { addFinalizer } from "./act.ts"
 import { adopt, noteBehind } from "./adopt.ts"
 import { deletionPass } from "./deletionPass.ts"
 import { firstView } from "./firstView.ts"
@@ -30,7 +32,7 @@ import { requestIn, settle } from "./settle.ts"
 import { awaitRelease } from "./target/awaitRelease.ts"
 import { makeProber } from "./target/Prober.ts"
 import { TargetPermits } from "./target/TargetPermits.ts"
-import { makeInstanceTrace } from "./trace/InstanceTrace.ts"
+import { type InstanceTrace, makeInstanceTrace } from "./trace/InstanceTrace.ts"
 import { Views } from "./Views.ts"
 import { writeUnreadable } from "./writeStatus.ts"
 
@@ -43,10 +45,23 @@ const tryAgain = (timers: Timers, { request, reason, message }: KubeError) =>
     Effect.andThen(timers.arm("pass", passRetry)),
   )
 
-/** The object or its record cannot be read: say which field or file, leave everything alone, wait. */
-const unreadable = Effect.fnUntraced(function* (object: KubeObject, message: string) {
+/**
+ * The object or its record cannot be read: say which field or file, leave everything alone, wait. A finalizer that somebody
+ * took away while something of the instance is there is put back all the same: a deletion would leave it behind.
+ */
+const unreadable = Effect.fnUntraced(function* (
+  object: KubeObject,
+  key: InstanceKey,
+  trace: InstanceTrace,
+  message: string,
+) {
   const events = yield* Events
   yield* Effect.logError("instance cannot be read").pipe(Effect.annotateLogs({ message }))
+  const { deletionTimestamp, finalizers } = object.metadata
+  if (deletionTimestamp === undefined && finalizers?.includes(FINALIZER) !== true) {
+    const { hostNamespace } = yield* (yield* Views).read(key)
+    if (Option.isSome(hostNamespace)) return yield* addFinalizer(object, trace)
+  }
   if (yield* writeUnreadable(object, message)) {
     yield* events.emit(object, { type: "Warning", reason: "InstallFailed", action: "Read", note: message })
   }
@@ -188,10 +203,10 @@ export const instanceActor =
             }),
           ),
           Effect.catchTags({
-            SchemaError: (error) => unreadable(object, `read spec: ${formatSchemaError(error)}`),
+            SchemaError: (error) => unreadable(object, key, trace, `read spec: ${formatSchemaError(error)}`),
             StateStoreError: (error) =>
               Effect.andThen(
-                unreadable(object, `read record: ${error.message}`),
+                unreadable(object, key, trace, `read record: ${error.message}`),
                 timers.arm("pass", settings.targetPoll),
               ),
           }),

@@ -8,7 +8,7 @@ import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { epochMillis } from "../../schema/Time.ts"
 import { Events } from "../../services/Events/Events.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
-import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import { type KubeError, type KubeObject, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import { Pulumi } from "../../services/Pulumi/Pulumi.ts"
 import type { Decision } from "./Decision.ts"
 import type { Outstanding } from "./Facts.ts"
@@ -23,6 +23,7 @@ import { backOff } from "./settle.ts"
 import { runInline, runInSlot } from "./target/ensureTarget.ts"
 import { targetServer } from "./target/observeTarget.ts"
 import { described, type InlineStep, isInline, type TargetVerdict } from "./target/TargetState.ts"
+import type { InstanceTrace } from "./trace/InstanceTrace.ts"
 import { Views } from "./Views.ts"
 
 /** Of a record that was lost the status still tells; when that was is not known, and so a repair is due. */
@@ -97,22 +98,30 @@ const isCancelling = (pass: Pass): boolean => {
   return state._tag === "Running" && state.cancelling
 }
 
-const addFinalizer = Effect.fn("Instance.addFinalizer")(function* (pass: Pass) {
+/** The finalizer, on the very object that was looked at. */
+export const addFinalizer = Effect.fn("Instance.addFinalizer")(function* (
+  object: KubeObject,
+  trace: InstanceTrace,
+) {
   const kubernetes = yield* Kubernetes
   const views = yield* Views
-  const { uid, resourceVersion, finalizers } = pass.object.metadata
-  const written = yield* kubernetes.patch(Instances, instanceKey(pass.instance), {
-    type: "merge",
-    patch: {
-      metadata: {
-        uid,
-        resourceVersion,
-        finalizers: [...(finalizers ?? []), FINALIZER],
-        annotations: pass.trace.annotations(),
+  const { uid, resourceVersion, finalizers, namespace = "", name } = object.metadata
+  const written = yield* kubernetes.patch(
+    Instances,
+    { namespace, name },
+    {
+      type: "merge",
+      patch: {
+        metadata: {
+          uid,
+          resourceVersion,
+          finalizers: [...(finalizers ?? []), FINALIZER],
+          annotations: trace.annotations(),
+        },
       },
     },
-  })
-  yield* pass.trace.saved
+  )
+  yield* trace.saved
   yield* views.awaitWrite(Instances, written)
 })
 
@@ -266,7 +275,7 @@ export const act = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, KubeError, InstanceServices> {
   switch (decision._tag) {
     case "AddFinalizer":
-      return yield* addFinalizer(pass)
+      return yield* addFinalizer(pass.object, pass.trace)
     case "TargetStep":
       yield* prefetch(pass)
       return verdict._tag === "Act" ? yield* takeStep(pass, verdict) : undefined

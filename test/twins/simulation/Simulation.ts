@@ -51,13 +51,14 @@ export class SimulationFailure extends Error {
 const explain = (error: Error, kernel: Kernel, trace: Trace): Error => {
   const tail = trace.lines.slice(-shownLines)
   const { seed } = kernel.options
-  error.message = [
+  const message = [
     error.message,
     "",
     `seed ${seed}; to replay it: ${replayCommand(seed)}`,
     ...(tail.length === 0 ? [] : [`the last ${tail.length} of ${trace.lines.length} lines:`, ...tail]),
   ].join("\n")
-  return error
+  // Defined, not assigned: the message of a typed error may be computed.
+  return Object.defineProperty(error, "message", { value: message })
 }
 
 const asError = (thrown: unknown): Error =>
