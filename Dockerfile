@@ -21,6 +21,15 @@ COPY programs/ /
 # /opt/platform-operator: main.mjs, runner.mjs, cleanup.mjs, kubectl-pi.mjs, wrapper/, charts/vcluster/, release.json.
 COPY operator/ /
 
+# The operator's code as this Node.js compiles it for this user: without it a start takes a third more CPU time and a fifth
+# more memory. The seed makes it the same each time; root owns it, so that nobody in the container can change it.
+RUN install -d -o 1000 -g 1000 /opt/platform-operator/compiled \
+    && NODE_COMPILE_CACHE=/opt/platform-operator/compiled setpriv --reuid=1000 --regid=1000 --clear-groups \
+      node --random-seed=1 /opt/platform-operator/main.mjs --help > /dev/null \
+    && chown -R 0:0 /opt/platform-operator/compiled \
+    && chmod -R u=rwX,go=rX /opt/platform-operator/compiled \
+    && [ -n "$(find /opt/platform-operator/compiled -type f)" ]
+
 ARG VERSION=0.0.0
 LABEL org.opencontainers.image.title="platform-operator" \
       org.opencontainers.image.description="Turns a PlatformInstance into a running, isolated copy of the di-framework platform" \
@@ -29,6 +38,7 @@ LABEL org.opencontainers.image.title="platform-operator" \
       org.opencontainers.image.version="${VERSION}"
 
 ENV NODE_ENV=production \
+    NODE_COMPILE_CACHE=/opt/platform-operator/compiled \
     USER=platform-operator \
     HOME=/home/platform-operator
 WORKDIR /opt/platform-operator

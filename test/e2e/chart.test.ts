@@ -60,6 +60,13 @@ describe("the operator's chart", () => {
     await installChart()
   })
 
+  it("runs its code as it was compiled when the image was made", async () => {
+    const help = "node /opt/platform-operator/main.mjs --help 2>&1"
+    const inPod = ["exec", (await leader()).pod, ...inOperator, "--", "sh", "-c"]
+    const said = await kubectl([...inPod, `NODE_DEBUG_NATIVE=COMPILE_CACHE ${help}`])
+    assert.match(said, /file:\/\/\/opt\/platform-operator\/main\.mjs was accepted/)
+  })
+
   it("is upgraded in the middle of an install, which comes to its end", async () => {
     await apply(manifest(key))
     await duringUp(key)

@@ -1,6 +1,6 @@
 // One operator on an API server of its own, with the bench's tools beside them: ours or its peer.
-import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer, connect as dial } from "node:net"
 import path from "node:path"
 import { Data, Effect, Option, Redacted, Schedule, Schema } from "effect"
@@ -19,12 +19,20 @@ export class BenchError extends Data.TaggedError("BenchError")<{ readonly messag
 const repository = path.resolve(import.meta.dirname, "../../..")
 export type Side = "ours" | "peer"
 
+const compiled = (folder: string) => `${folder}/compiled`
+
 /** Builds the two operators into a folder. */
 export const buildBoth = (folder: string): void => {
   execFileSync(process.execPath, ["tools/bundle.ts", folder, "operator=test/bench/host/operator.ts"], {
     cwd: repository,
     stdio: ["ignore", "ignore", "inherit"],
   })
+  // As in the image; without its flags it ends at once, and leaves what was compiled until then.
+  spawnSync(process.execPath, [`${folder}/operator.mjs`, "--none"], {
+    stdio: "ignore",
+    env: { ...process.env, NODE_COMPILE_CACHE: compiled(folder) },
+  })
+  if (!existsSync(compiled(folder))) throw new Error("nothing was compiled")
   execFileSync("go", ["build", "-trimpath", "-ldflags", "-s -w", "-o", `${folder}/peer`, "."], {
     cwd: path.join(repository, "test/bench/peer"),
     env: { ...process.env, CGO_ENABLED: "0" },
@@ -169,7 +177,11 @@ export const makeScene = Effect.fnUntraced(function* (options: SceneOptions) {
       Effect.sync(() =>
         spawn(program, [...args, `--tools=${toolsAddress}`], {
           stdio: ["ignore", "pipe", loud ? "inherit" : "ignore"],
-          env: { ...process.env, KUBECONFIG: `${root}/${how.counted ? "counted" : "direct"}.kubeconfig` },
+          env: {
+            ...process.env,
+            KUBECONFIG: `${root}/${how.counted ? "counted" : "direct"}.kubeconfig`,
+            NODE_COMPILE_CACHE: compiled(programs),
+          },
         }),
       ),
       stopped,
