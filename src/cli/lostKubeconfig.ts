@@ -1,6 +1,6 @@
 // An instance that had its kubeconfig Secret, and has it no more: whoever deleted it is told when it is back.
 import { refusedInEnding } from "../schema/EndingNamespace.ts"
-import { ANNOTATION_PAUSED, kubeconfigSecretName } from "../schema/Names.ts"
+import { ANNOTATION_PAUSED, ANNOTATION_SLEEP, kubeconfigSecretName } from "../schema/Names.ts"
 import { dayTwoOf } from "./dayTwo.ts"
 import { conditionOf, type Instance } from "./Instance.ts"
 
@@ -17,7 +17,8 @@ export const lostKubeconfig = (instance: Instance, now: number): string => {
   if (conditionOf(instance, "TargetReady")?.message?.includes(refusedInEnding(namespace)) === true) {
     return `${secret}: it cannot be written again, because namespace ${namespace} is being deleted`
   }
-  const isPaused = dayTwoOf(instance, now).pausedSince !== undefined
-  const when = isPaused ? `when annotation ${ANNOTATION_PAUSED} goes` : "once the control plane answers"
+  const { pausedSince, sleeps } = dayTwoOf(instance, now)
+  const holds = pausedSince === undefined ? sleeps && ANNOTATION_SLEEP : ANNOTATION_PAUSED
+  const when = holds === undefined ? "once the control plane answers" : `when annotation ${holds} goes`
   return `${secret}: the operator writes it again ${when}`
 }

@@ -25,8 +25,9 @@ export const retry = Command.make(
     const about = `${found.instance.metadata.namespace}/${name}`
     const now = yield* Clock.currentTimeMillis
     const waiting = waitingOf(found.instance, now)
-    const { pausedSince } = dayTwoOf(found.instance, now)
-    const when = pausedSince === undefined ? "at once" : "when the pause ends"
+    const { pausedSince, sleeps } = dayTwoOf(found.instance, now)
+    const awake = sleeps === undefined ? "at once" : "when it is woken"
+    const when = pausedSince === undefined ? awake : "when the pause ends"
     yield* answer({ instance: about, requestedAt, waitingFor: waiting ?? null }, () =>
       waiting === undefined
         ? `${about} is Ready: nothing is due that could be tried`

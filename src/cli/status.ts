@@ -93,12 +93,17 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
   if (ready === undefined) {
     return { reason: "Pending", message: "the operator has not looked at it yet: is it running?" }
   }
-  const { pausedSince, windowOpens } = dayTwoOf(instance, now)
+  const { pausedSince, asleepSince, windowOpens } = dayTwoOf(instance, now)
   if (ready.status !== "True") {
     const told = toldBy(instance, ready, target)
     const { reason = "", message = "" } = told
     if (pausedSince !== undefined && deletionTimestamp === undefined) {
       return { reason: "Paused", message, since: pausedSince }
+    }
+    if (asleepSince !== undefined && deletionTimestamp === undefined) {
+      const settled = (instance.status?.observedGeneration ?? 0) >= generation
+      const then = settled ? "" : `; generation ${generation} is applied then`
+      return { reason: "Asleep", message: `${message}${then}`, since: asleepSince }
     }
     const began = latest([
       deletionTimestamp,

@@ -8,6 +8,7 @@ import {
   ANNOTATION_PROTECT,
   ANNOTATION_RECONCILE_REQUESTED,
   ANNOTATION_SKIP_STORAGE_CLEANUP,
+  ANNOTATION_SLEEP,
   ANNOTATION_STORAGE_CLEANED,
   ANNOTATION_STORAGE_CLEANUP_COUNTED,
   ANNOTATION_STORAGE_CLEANUP_FAILURES,
@@ -56,6 +57,12 @@ export const annotationRows = {
     check: flag,
     keeps: true,
   },
+  [ANNOTATION_SLEEP]: {
+    meaning:
+      '`"true"`: the vCluster is scaled to zero with its workloads [until it goes](day-two.md#sleep); data and settings stay',
+    check: flag,
+    keeps: true,
+  },
   [ANNOTATION_WINDOW]: {
     meaning:
       "`Sat 02:00-04:00 Europe/Berlin`: repairs and upgrades begin [inside of it alone](day-two.md#maintenance-windows)",
@@ -83,7 +90,7 @@ export const annotationRows = {
   },
   [ANNOTATION_DAY_TWO]: {
     meaning:
-      "what the operator remembers of the annotations above, for itself and for `kubectl pi`: since when an instance is paused, the values that count, and those that it has told are wrong",
+      "what the operator remembers of the annotations above, for itself and for `kubectl pi`: since when an instance is paused or asleep and what that saves, the values that count, and those that it has told are wrong",
   },
   [ANNOTATION_TRACE]: {
     meaning:

@@ -82,6 +82,8 @@ export const eventOnlyReasons = [
   "AnnotationInvalid",
   "Paused",
   "Resumed",
+  "Asleep",
+  "Waking",
 ] as const
 
 /** Every reason an Event can have: why an install ran, why something failed, and what Events alone tell. */

@@ -2,15 +2,31 @@
 // it outlives the process, and kubectl pi reads it. It belongs to one life (UID) of the instance: copies have it, too. Pure.
 import { Option, Result, Schema } from "effect"
 import { type Annotated, readAnnotations } from "./Annotations.ts"
-import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_WINDOW } from "./Names.ts"
+import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_SLEEP, ANNOTATION_WINDOW } from "./Names.ts"
 import { parseWindows, type Windows } from "./Windows.ts"
 
 const Strings = Schema.Record(Schema.String, Schema.String)
+
+/** What is known of an instance that is to be asleep. */
+export const Sleep = Schema.Struct({
+  /** RFC 3339: when the operator first saw that it is to be. */
+  askedAt: Schema.String,
+  /** The pods that ran when it was put to sleep, its control plane's among them; absent before they were counted. */
+  pods: Schema.optionalKey(Schema.Finite),
+  /** How much memory they had asked for, in bytes. */
+  memory: Schema.optionalKey(Schema.Finite),
+  /** Some of them that nothing inside makes anew: `<namespace>/<name>`. */
+  bare: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** RFC 3339: since when nothing of it runs. */
+  since: Schema.optionalKey(Schema.String),
+})
+export type Sleep = typeof Sleep.Type
 
 export const DayTwoMemo = Schema.Struct({
   uid: Schema.String,
   /** RFC 3339: when the operator first saw that it is paused. */
   pausedSince: Schema.optionalKey(Schema.String),
+  sleep: Schema.optionalKey(Sleep),
   /** The values that count, by annotation. */
   kept: Schema.optionalKey(Strings),
   /** Wrong values that were told of, by annotation. */
@@ -40,15 +56,19 @@ export const memoText = (memo: DayTwoMemo): string | undefined => {
   return Object.keys(rest).length === 0 ? undefined : encodeMemo(memo)
 }
 
-/** What is to be told in an Event. */
+/** What is news. */
 export type DayTwoNews =
   | { readonly _tag: "Invalid"; readonly message: string }
   | { readonly _tag: "Paused" }
   | { readonly _tag: "Resumed"; readonly since: string }
+  | { readonly _tag: "FallingAsleep" }
+  /** `since`: absent of one that was not asleep yet. */
+  | { readonly _tag: "Waking"; readonly since: string | undefined }
 
 export interface DayTwo {
   /** Since when it is paused, RFC 3339. */
   readonly pausedSince: Option.Option<string>
+  readonly sleep: Option.Option<Sleep>
   /** Inside of which repairs and upgrades begin; absent: at any time. */
   readonly windows: Option.Option<Windows>
   readonly memo: DayTwoMemo
@@ -73,20 +93,27 @@ export const followDayTwo = (
   const since = last.pausedSince
   const untold = bad.filter(({ name, value }) => last.told?.[name] !== briefly(value))
   const pausedSince = paused ? (since ?? now) : undefined
+  // Neither is anything taken down in a pause, nor is anything woken.
+  const sleeps = paused ? last.sleep !== undefined : kept[ANNOTATION_SLEEP] === "true"
+  const sleep = sleeps ? (last.sleep ?? { askedAt: now }) : undefined
   const memo: DayTwoMemo = {
     uid: metadata.uid,
     ...(pausedSince === undefined ? {} : { pausedSince }),
+    ...(sleep === undefined ? {} : { sleep }),
     ...nonEmpty("kept", kept),
     ...nonEmpty("told", Object.fromEntries(bad.map(({ name, value }) => [name, briefly(value)]))),
   }
   return {
     pausedSince: Option.fromUndefinedOr(pausedSince),
+    sleep: Option.fromUndefinedOr(sleep),
     windows: windowsIn(memo),
     memo,
     news: [
       ...untold.map(({ message }) => ({ _tag: "Invalid", message }) as const),
       ...(paused && since === undefined ? [{ _tag: "Paused" } as const] : []),
       ...(!paused && since !== undefined ? [{ _tag: "Resumed", since } as const] : []),
+      ...(sleeps && last.sleep === undefined ? [{ _tag: "FallingAsleep" } as const] : []),
+      ...(!sleeps && last.sleep !== undefined ? [{ _tag: "Waking", since: last.sleep.since } as const] : []),
     ],
   }
 }

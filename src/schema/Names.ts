@@ -31,6 +31,10 @@ export const ANNOTATION_HELM_WRITER = `${GROUP}/helm-writer`
 export const ANNOTATION_TRACE = `${GROUP}/trace`
 /** `"true"`, set by a person: nothing of the instance is written. */
 export const ANNOTATION_PAUSED = `${GROUP}/paused`
+/** `"true"`, set by a person: the vCluster and what runs in it are taken down until it goes. */
+export const ANNOTATION_SLEEP = `${GROUP}/sleep`
+/** On the StatefulSet of a vCluster that was put to sleep: with how many replicas it is woken. */
+export const ANNOTATION_ASLEEP = `${GROUP}/asleep`
 /** Set by a person: when repairs and upgrades may begin (Windows.ts). */
 export const ANNOTATION_WINDOW = `${GROUP}/window`
 /** What the operator remembers of the annotations of people: since when, what stood before, what it has told (DayTwo.ts). */

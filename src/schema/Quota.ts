@@ -77,6 +77,9 @@ export const parseQuota = (text: string): Option.Option<Amounts> => {
   return Option.some(amounts)
 }
 
+/** For people: `1288 MiB`. */
+export const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
+
 const inSteps = (value: number, step: number, suffixes: ReadonlyArray<string>): string => {
   let left = value
   let index = 0

@@ -69,6 +69,42 @@ describe("status", () => {
     }),
   )
 
+  it.effect("says since when an instance is asleep, what that saves, and that its spec waits", () =>
+    Effect.gen(function* () {
+      const askedAt = "2026-01-01T00:00:00Z"
+      const asleep = { askedAt, pods: 7, memory: 1288 * 2 ** 20, since: "2026-01-01T00:01:00Z" }
+      const conditions = [
+        { type: "TargetReady", status: "False", reason: "ControlPlanePending", message: "asleep since then" },
+        { type: "Ready", status: "False", reason: "TargetPending", message: "asleep since then" },
+      ]
+      const generation = (instance.metadata.generation ?? 0) + 1
+      const shown = (sleep: unknown, more: Readonly<Record<string, string>> = {}) => {
+        const annotations = {
+          "platform.di-framework.dev/sleep": "true",
+          ...(sleep === undefined
+            ? {}
+            : { "platform.di-framework.dev/day-two": JSON.stringify({ uid: instance.metadata.uid, sleep }) }),
+          ...more,
+        }
+        const metadata = { ...instance.metadata, generation, annotations }
+        return { ...instance, metadata, status: { ...instance.status, conditions } }
+      }
+      const text = yield* runPi(["status", "one"], { [PI]: shown(asleep) })
+      assert.match(
+        text.out,
+        /^ {2}Asleep: +for \d+[sd], since 2026-01-01T00:01:00Z: 7 pods with 1288 MiB of memory asked for ended$/m,
+      )
+      assert.match(text.out, /^Waiting for: Asleep, for \d+[sd]$/m)
+      assert.include(text.out, `generation ${generation} is applied then`)
+      const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], { [PI]: shown(asleep) })).out)
+      assert.deepStrictEqual([json.asleepPods, json.asleepSince], [7, "2026-01-01T00:01:00Z"])
+      const falling = yield* runPi(["status", "one"], { [PI]: shown({ askedAt }) })
+      assert.match(falling.out, /^ {2}Asleep: +falls asleep$/m)
+      const unseen = yield* runPi(["status", "one"], { [PI]: shown(undefined) })
+      assert.match(unseen.out, /^ {2}Asleep: +asked for, and not yet seen/m)
+    }),
+  )
+
   it.effect(
     "says since when an instance is paused, and that its newest generation waits for the end of it",
     () =>

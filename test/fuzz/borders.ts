@@ -493,6 +493,13 @@ export const borders: ReadonlyArray<Border> = [
       {
         uid: "u",
         pausedSince: "2026-11-03T10:00:00Z",
+        sleep: {
+          askedAt: "2026-11-03T10:00:00Z",
+          pods: 2,
+          memory: 1,
+          bare: ["a/b"],
+          since: "2026-11-03T10:01:00Z",
+        },
         kept: { "platform.di-framework.dev/window": "Sat 02:00-04:00 Europe/Berlin" },
         told: { "platform.di-framework.dev/paused": "yes" },
       },

@@ -135,6 +135,7 @@ describe("a pause", () => {
     assert.deepStrictEqual(annotated({ [crd.paused]: "true", [crd.dayTwo]: memo("life") }), {
       pausedSince: "2026-11-03T10:00:00Z",
       pauseUnseen: false,
+      sleep: undefined,
       window: undefined,
     })
     assert.isUndefined(annotated({}).pausedSince)
@@ -143,8 +144,28 @@ describe("a pause", () => {
   it("that the operator has not seen, or that is of another life, is asked for", () => {
     for (const text of [memo("another"), "{", "7", "null"]) {
       const view = annotated({ [crd.paused]: "true", [crd.dayTwo]: text })
-      assert.deepStrictEqual(view, { pausedSince: undefined, pauseUnseen: true, window: undefined }, text)
+      const wanted = { pausedSince: undefined, pauseUnseen: true, sleep: undefined, window: undefined }
+      assert.deepStrictEqual(view, wanted, text)
     }
+  })
+})
+
+describe("sleep", () => {
+  const seen = (memo: unknown) => {
+    const annotations = { [crd.sleep]: "true", [crd.dayTwo]: JSON.stringify(memo) }
+    return dayTwoOf(instance(undefined, {}, { uid: "life", annotations })).sleep
+  }
+
+  it("is since when nothing runs, with what that saves", () => {
+    const since = "2026-11-03T10:00:00Z"
+    const sleep = { askedAt: since, pods: 3, memory: 1280 * 2 ** 20, since }
+    assert.deepStrictEqual(seen({ uid: "life", sleep }), { since, pods: 3, mebibytes: 1280, unseen: false })
+  })
+
+  it("that is not there yet has no time, and one that nobody has seen is asked for", () => {
+    const falling = seen({ uid: "life", sleep: { askedAt: "2026-11-03T10:00:00Z" } })
+    assert.deepStrictEqual(falling, { since: undefined, pods: 0, mebibytes: 0, unseen: false })
+    assert.isTrue(seen({ uid: "another", sleep: { askedAt: "2026-11-03T10:00:00Z" } })?.unseen)
   })
 })
 

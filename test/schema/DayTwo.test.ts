@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"
 import { type DayTwoMemo, followDayTwo, memoOf, memoText } from "../../src/schema/DayTwo.ts"
-import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED } from "../../src/schema/Names.ts"
+import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../src/schema/Names.ts"
 
 const uid = "life"
 const noon = "2026-11-03T12:00:00Z"
@@ -48,6 +48,53 @@ describe("a pause", () => {
 
   it("does not begin by a wrong value", () => {
     assert.isTrue(Option.isNone(followDayTwo(paused("ture"), none, noon).pausedSince))
+  })
+})
+
+describe("sleep", () => {
+  const sleeping = (value: string, pause?: string) => ({
+    ...bare,
+    annotations: {
+      [ANNOTATION_SLEEP]: value,
+      ...(pause === undefined ? {} : { [ANNOTATION_PAUSED]: pause }),
+    },
+  })
+  const asked = followDayTwo(sleeping("true"), none, noon)
+  const asleep: DayTwoMemo = { uid, sleep: { askedAt: noon, pods: 3, memory: 7, since: later } }
+  const tags = ({ news }: ReturnType<typeof followDayTwo>) => news.map(({ _tag }) => _tag)
+
+  it("is asked for when it is first seen, and keeps what is known of it", () => {
+    assert.deepStrictEqual([asked.sleep, tags(asked)], [Option.some({ askedAt: noon }), ["FallingAsleep"]])
+    const again = followDayTwo(sleeping("true"), Option.some(asleep), later)
+    assert.deepStrictEqual([again.memo.sleep, tags(again)], [asleep.sleep, []])
+  })
+
+  it("ends when its annotation says false or is gone, and not by a wrong value", () => {
+    for (const annotated of [bare, sleeping("false")]) {
+      const woken = followDayTwo(annotated, Option.some(asleep), later)
+      assert.deepStrictEqual(woken.news, [{ _tag: "Waking", since: later }])
+      assert.deepStrictEqual([woken.sleep, woken.memo.sleep], [Option.none(), undefined])
+    }
+    const wrong = followDayTwo(
+      sleeping("yes"),
+      Option.some({ ...asleep, kept: { [ANNOTATION_SLEEP]: "true" } }),
+      later,
+    )
+    assert.deepStrictEqual([wrong.memo.sleep, tags(wrong)], [asleep.sleep, ["Invalid"]])
+    assert.isTrue(Option.isNone(followDayTwo(sleeping("yes"), none, noon).sleep))
+  })
+
+  it("neither begins nor ends in a pause", () => {
+    const paused = followDayTwo(sleeping("true", "true"), none, noon)
+    assert.isTrue(Option.isNone(paused.sleep))
+    const after = followDayTwo(sleeping("true"), Option.some(paused.memo), later)
+    assert.deepStrictEqual(after.sleep, Option.some({ askedAt: later }))
+    const held = followDayTwo(
+      { ...bare, annotations: { [ANNOTATION_PAUSED]: "true" } },
+      Option.some(asleep),
+      later,
+    )
+    assert.deepStrictEqual([held.memo.sleep, tags(held)], [asleep.sleep, ["Paused"]])
   })
 })
 

@@ -1,7 +1,7 @@
 // What goes wrong for each alert of the chart, in the simulated world, with a Prometheus that looks on. The operator, its
 // numbers and the time they take are the product's own.
 import { type Duration, Effect, type Scope } from "effect"
-import { ANNOTATION_PAUSED } from "../../src/schema/Names.ts"
+import { ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject, ResourceKind } from "../../src/services/Kubernetes/Kubernetes.ts"
 import { Unanswered } from "../twins/helm/Session.ts"
@@ -262,6 +262,22 @@ export interface Recorded extends Recording {
 }
 
 /** Plays a fault, after half an hour in which nothing is wrong. */
+/** Instances that somebody has put to sleep. */
+export const sleeps: ReadonlyArray<Omit<Fault, "alert">> = [
+  {
+    name: "that is asleep for hours, and woken",
+    run: (world) => {
+      const annotate = (value: string | null) =>
+        act(() => world.edit({ metadata: { annotations: { [ANNOTATION_SLEEP]: value } } }))
+      return annotate("true").pipe(
+        Effect.andThen(Effect.sleep("6 hours")),
+        Effect.andThen(annotate(null)),
+        Effect.andThen(Effect.sleep("2 hours")),
+      )
+    },
+  },
+]
+
 /** Instances that somebody has paused, in whatever state: nobody is to be told that nothing is done about them. */
 export const pauses: ReadonlyArray<Omit<Fault, "alert">> = [
   {

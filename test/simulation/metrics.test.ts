@@ -1,7 +1,7 @@
 // What a scrape of the whole operator gets, over the lives of instances.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { ANNOTATION_PAUSED } from "../../src/schema/Names.ts"
+import { ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { metricRows } from "../../src/services/Metrics/Table.ts"
 import { samplesIn, valueIn } from "../services/Metrics/exposition.ts"
@@ -53,6 +53,12 @@ describe("the metrics of the operator", () => {
         world.edit({ metadata: { annotations: { [ANNOTATION_PAUSED]: null } } })
         yield* Effect.sleep("10 minutes")
         const resumed = yield* look
+        world.edit({ metadata: { annotations: { [ANNOTATION_SLEEP]: "true" } } })
+        yield* Effect.sleep("2 hours")
+        const asleep = yield* look
+        world.edit({ metadata: { annotations: { [ANNOTATION_SLEEP]: null } } })
+        yield* Effect.sleep("10 minutes")
+        const woken = yield* look
         world.remove()
         yield* until(
           () => world.instance()?.metadata.deletionTimestamp !== undefined,
@@ -67,7 +73,19 @@ describe("the metrics of the operator", () => {
         world.remove(other)
         yield* until(() => world.instance(other) === undefined, "20 minutes", "the other one is gone")
         yield* Effect.sleep("1 second")
-        return { begun, ready, failed, repaired, paused, resumed, deleting, gone, end: yield* look }
+        return {
+          begun,
+          ready,
+          failed,
+          repaired,
+          paused,
+          resumed,
+          asleep,
+          woken,
+          deleting,
+          gone,
+          end: yield* look,
+        }
       }),
       { seed: 1, maxSteps: 20_000_000 },
     )
@@ -82,9 +100,8 @@ describe("the metrics of the operator", () => {
     assert.deepStrictEqual(stable(result.repaired), stable(result.ready))
     assert.deepStrictEqual(stable(result.resumed), stable(result.ready))
 
-    const { begun, ready, failed, repaired, paused, resumed, deleting, gone, end } = Object.fromEntries(
-      Object.entries(result).map(([name, text]) => [name, samplesIn(text)]),
-    )
+    const { begun, ready, failed, repaired, paused, resumed, asleep, woken, deleting, gone, end } =
+      Object.fromEntries(Object.entries(result).map(([name, text]) => [name, samplesIn(text)]))
     const phase = (samples: typeof begun, name: string) =>
       valueIn(samples ?? [], "platforminstance_status_phase", { ...of, phase: name })
     assert.strictEqual(phase(begun, "Ready"), 0)
@@ -129,6 +146,21 @@ describe("the metrics of the operator", () => {
     )
     assert.isUndefined(value(paused, "platforminstance_repair_due_timestamp_seconds", of))
     assert.strictEqual(value(paused, "platform_operator_overdue_repairs"), 0)
+    const memory = (text: typeof ready) => value(text, "platforminstance_asleep_memory_bytes", of)
+    assert.strictEqual(value(resumed, "platforminstance_asleep", of), 0)
+    assert.strictEqual(value(asleep, "platforminstance_asleep", of), 1)
+    assert.isAbove(memory(asleep) ?? 0, 0)
+    assert.isAbove(
+      value(asleep, "platforminstance_asleep_timestamp_seconds", of) ?? 0,
+      value(paused, "platforminstance_paused_timestamp_seconds", of) ?? 0,
+    )
+    assert.isUndefined(value(asleep, "platforminstance_repair_due_timestamp_seconds", of))
+    assert.strictEqual(value(woken, "platforminstance_asleep", of), 0)
+    assert.isUndefined(memory(woken))
+    assert.strictEqual(
+      value(asleep, "platform_operator_target_probe_failures_total"),
+      value(resumed, "platform_operator_target_probe_failures_total"),
+    )
     assert.strictEqual(value(resumed, "platforminstance_paused", of), 0)
     assert.isUndefined(value(resumed, "platforminstance_paused_timestamp_seconds", of))
 

@@ -2,7 +2,7 @@
 // its calls.
 import { Duration, Effect, Predicate } from "effect"
 import { POLICY_NAME } from "../../src/actors/instance/target/AdmissionPolicies.ts"
-import { LABEL_HOST_NAMESPACE } from "../../src/schema/Names.ts"
+import { ANNOTATION_SLEEP, LABEL_HOST_NAMESPACE } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject, ObjectRef, ResourceKind } from "../../src/services/Kubernetes/Kubernetes.ts"
 import type { Workload } from "../twins/crash/Crash.ts"
@@ -222,6 +222,34 @@ export const targetTroubles: ReadonlyArray<Workload> = [
   ),
 ]
 
+const messageOf = (world: World) =>
+  world.status()?.conditions?.find(({ type }) => type === "Ready")?.message ?? ""
+const workloadsOf = (world: World) =>
+  world.admin
+    .list(Kinds.Pod, { namespace: world.hostNamespace(), labelSelector: "vcluster.loft.sh/managed-by" })
+    .filter(({ status }) => Object(status).phase === "Running").length
+
+const sleep: Workload = {
+  name: "an instance that is put to sleep and woken",
+  prepare: Effect.fnUntraced(function* (world) {
+    yield* installed()(world)
+    yield* Effect.sleep("1 minute")
+  }),
+  run: Effect.fnUntraced(function* (world) {
+    const before = workloadsOf(world)
+    if (before === 0) raise("nothing runs inside that could be put to sleep")
+    const annotate = (value: string | null) =>
+      act(() => world.edit({ metadata: { annotations: { [ANNOTATION_SLEEP]: value } } }))
+    yield* annotate("true")
+    yield* until(() => messageOf(world).startsWith("asleep since "), patience, "it is asleep")
+    const left = world.admin.list(Kinds.Pod, { namespace: world.hostNamespace() })
+    if (left.length > 0) raise(`${left.map(({ metadata }) => metadata.name).join(", ")}: not asleep`)
+    yield* annotate(null)
+    yield* ready(world)
+    yield* until(() => workloadsOf(world) === before, patience, "what ran inside runs again")
+  }),
+}
+
 const readoption: Workload = {
   name: "a retained instance that comes back",
   prepare: installed({ deletionPolicy: "Retain" }),
@@ -250,6 +278,7 @@ export const workloads = {
   repair,
   retry,
   resync,
+  sleep,
   readoption,
   two,
 }

@@ -8,6 +8,7 @@ import {
   ANNOTATION_DAY_TWO,
   ANNOTATION_PAUSED,
   ANNOTATION_SKIP_STORAGE_CLEANUP,
+  ANNOTATION_SLEEP,
   ANNOTATION_WINDOW,
   FINALIZER,
   GROUP,
@@ -33,6 +34,7 @@ export const pluginSource = (platformVersion: string): string => {
     kubeconfigKey: KUBECONFIG_KEY,
     skipStorageCleanup: ANNOTATION_SKIP_STORAGE_CLEANUP,
     paused: ANNOTATION_PAUSED,
+    sleep: ANNOTATION_SLEEP,
     dayTwo: ANNOTATION_DAY_TWO,
     window: ANNOTATION_WINDOW,
     phases: Phase.literals,
@@ -59,6 +61,7 @@ interface Crd {
   readonly kubeconfigKey: string
   readonly skipStorageCleanup: string
   readonly paused: string
+  readonly sleep: string
   readonly dayTwo: string
   readonly window: string
   readonly phases: ReadonlyArray<string>

@@ -95,6 +95,11 @@ const events: Record<EventReason, Told> = {
   ],
   Paused: ["Normal", "The instance is paused by its annotation."],
   Resumed: ["Normal", "It is paused no longer; the note says for how long it was."],
+  Asleep: [
+    "Normal",
+    "The instance is asleep by its annotation: the note says how many pods are gone, what memory they had asked for, and which of them nothing inside makes anew.",
+  ],
+  Waking: ["Normal", "It is woken; the note says for how long it was asleep."],
   FirstInstall: ["Normal", "The first install has succeeded; the note has the version."],
   VersionChanged: ["Normal", "An install of another version has succeeded."],
   SpecChanged: [

@@ -11,7 +11,7 @@ import { EDIT } from "../routes.ts"
 import { useWords } from "../useWords.ts"
 import { Absent } from "./Absent.tsx"
 import { Conditions } from "./detail/Conditions.tsx"
-import { isPaused, Paused } from "./detail/DayTwo.tsx"
+import { Asleep, isPaused, isToSleep, Paused } from "./detail/DayTwo.tsx"
 import { DeleteInstance, Holdup } from "./detail/Deletion.tsx"
 import { Events } from "./detail/Events.tsx"
 import { Kubeconfig } from "./detail/Kubeconfig.tsx"
@@ -79,6 +79,11 @@ export const InstanceDetail = () => {
                 hide: dayTwoOf(item.jsonData).window === undefined,
               },
               { name: t("Paused"), value: <Paused object={item.jsonData} />, hide: !isPaused(item.jsonData) },
+              {
+                name: t("Asleep"),
+                value: <Asleep object={item.jsonData} />,
+                hide: !isToSleep(item.jsonData),
+              },
             ]
       }
       extraSections={(item: PlatformInstance | null) => {

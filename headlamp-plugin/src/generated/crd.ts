@@ -13,6 +13,7 @@ interface Crd {
   readonly kubeconfigKey: string
   readonly skipStorageCleanup: string
   readonly paused: string
+  readonly sleep: string
   readonly dayTwo: string
   readonly window: string
   readonly phases: ReadonlyArray<string>
@@ -36,6 +37,7 @@ export const crd: Crd = {
   "kubeconfigKey": "kubeconfig",
   "skipStorageCleanup": "platform.di-framework.dev/skip-storage-cleanup",
   "paused": "platform.di-framework.dev/paused",
+  "sleep": "platform.di-framework.dev/sleep",
   "dayTwo": "platform.di-framework.dev/day-two",
   "window": "platform.di-framework.dev/window",
   "phases": [

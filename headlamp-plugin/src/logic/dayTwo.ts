@@ -2,11 +2,23 @@
 import { crd } from "../generated/crd.ts"
 import { isObject, type Json, valueAt } from "./schema.ts"
 
+export interface SleepView {
+  /** RFC 3339: since when nothing of it runs; nothing before. */
+  readonly since: string | undefined
+  /** The pods that ended, and the memory they had asked for, in MiB. */
+  readonly pods: number
+  readonly mebibytes: number
+  /** The operator has not seen yet that it is to be asleep, or a pause keeps it from it. */
+  readonly unseen: boolean
+}
+
 export interface DayTwoView {
   /** RFC 3339; nothing while it is not paused. */
   readonly pausedSince: string | undefined
   /** The operator has not seen yet that it is to be paused. */
   readonly pauseUnseen: boolean
+  /** It is to be asleep: asked for, falling asleep, or asleep; nothing while it is to be awake. */
+  readonly sleep: SleepView | undefined
   /** The maintenance windows that count, as their annotation has them. */
   readonly window: string | undefined
 }
@@ -24,10 +36,23 @@ const memoOf = (object: unknown): Json | undefined => {
   }
 }
 
+const count = (value: Json | undefined): number => (typeof value === "number" ? value : 0)
+
+const sleepOf = (object: unknown, memo: Json | undefined): SleepView | undefined => {
+  const sleep = valueAt(memo, ["sleep"])
+  const asked = valueAt(object, ["metadata", "annotations", crd.sleep]) === "true"
+  if (!isObject(sleep)) {
+    return asked ? { since: undefined, pods: 0, mebibytes: 0, unseen: true } : undefined
+  }
+  const mebibytes = Math.round(count(sleep.memory) / 2 ** 20)
+  return { since: text(sleep.since), pods: count(sleep.pods), mebibytes, unseen: false }
+}
+
 export const dayTwoOf = (object: unknown): DayTwoView => {
   const memo = memoOf(object)
   const pausedSince = text(valueAt(memo, ["pausedSince"]))
   const asked = valueAt(object, ["metadata", "annotations", crd.paused]) === "true"
   const window = text(valueAt(memo, ["kept", crd.window]))
-  return { pausedSince, pauseUnseen: asked && pausedSince === undefined, window }
+  const sleep = sleepOf(object, memo)
+  return { pausedSince, pauseUnseen: asked && pausedSince === undefined, sleep, window }
 }

@@ -10,7 +10,7 @@ import type { Unexplained } from "./target/hostEvents.ts"
 import type { Kubeconfig } from "./target/Kubeconfig.ts"
 import type { StoredRelease } from "./target/releaseObjects.ts"
 import { noRepairs, type Repairs } from "./target/repairs.ts"
-import type { TargetCondition } from "./target/TargetState.ts"
+import type { TargetCondition, Workloads } from "./target/TargetState.ts"
 
 export interface Memory {
   readonly uid: string
@@ -57,6 +57,8 @@ export interface Memory {
   dayTwo: Option.Option<DayTwoMemo>
   /** What is told at the first look has been told. */
   looked: boolean
+  /** What was left of the pods inside when they were last taken down; absent before the first time. */
+  workloads: Option.Option<Workloads>
   /** Since when the target has been seen ready, if it is: milliseconds since the epoch. */
   readySince: Option.Option<number>
   /** The quick step taken last, and how often in a row: one that takes no effect must not be taken for ever. */
@@ -112,6 +114,7 @@ export const emptyMemory = (
   superseded: false,
   dayTwo: Option.none(),
   looked: false,
+  workloads: Option.none(),
   readySince: Option.none(),
   lastStep: { tag: "", about: "", times: 0 },
   dnsDead: false,

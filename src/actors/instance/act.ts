@@ -20,9 +20,10 @@ import { type InstallOperation, type Operation, OperationError, type Urgency } f
 import type { InstanceServices, Pass } from "./Pass.ts"
 import type { Installed } from "./plan.ts"
 import { backOff } from "./settle.ts"
-import { runInline, runInSlot } from "./target/ensureTarget.ts"
+import { runSleepStep } from "./sleep.ts"
+import { nothing, runInline, runInSlot, type StepResult } from "./target/ensureTarget.ts"
 import { targetServer } from "./target/observeTarget.ts"
-import { described, type InlineStep, isInline, type TargetVerdict } from "./target/TargetState.ts"
+import { described, type InlineStep, isInline, isSleepOf, type TargetVerdict } from "./target/TargetState.ts"
 import type { InstanceTrace } from "./trace/InstanceTrace.ts"
 import { Views } from "./Views.ts"
 
@@ -151,7 +152,10 @@ const countStep = Effect.fnUntraced(function* (memory: Memory, { _tag: tag }: In
 const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep) {
   const { memory } = pass
   const about = yield* Effect.orElseSucceed(followedBy(pass, step), () => "")
-  const failure = yield* runInline(pass.instance, memory.record, step).pipe(
+  const run: Effect.Effect<StepResult, OperationError, InstanceServices> = isSleepOf(step)
+    ? Effect.as(runSleepStep(pass, step), nothing)
+    : runInline(pass.instance, memory.record, step)
+  const failure = yield* run.pipe(
     Effect.withSpan("Target.step", { attributes: { "platforminstance.step": step._tag } }),
     Effect.tap(() => countStep(memory, step, about)),
     Effect.map(({ record, published, abandoned }) => {

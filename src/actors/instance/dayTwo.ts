@@ -6,13 +6,17 @@ import { ANNOTATION_DAY_TWO } from "../../schema/Names.ts"
 import { epochMillis, formatTime } from "../../schema/Time.ts"
 import { Events, type OperatorEvent } from "../../services/Events/Events.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
-import { Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import type { Rules } from "./gate.ts"
 import type { AnyPass } from "./Pass.ts"
 import { resetBackOff } from "./settle.ts"
 import { Views } from "./Views.ts"
 
-const eventOf = (news: DayTwoNews, now: number): OperatorEvent => {
+const agoSince = (since: string, now: number): string =>
+  Duration.format(Duration.seconds(Math.max(0, Math.round((now - epochMillis(since)) / 1000))))
+
+/** That it falls asleep the status says; when it is, that is told with what was taken down. */
+const eventOf = (news: Exclude<DayTwoNews, { _tag: "FallingAsleep" }>, now: number): OperatorEvent => {
   switch (news._tag) {
     case "Invalid":
       return {
@@ -29,34 +33,45 @@ const eventOf = (news: DayTwoNews, now: number): OperatorEvent => {
         action: "Pause",
         note: "paused: nothing is written in the target or the instance; what runs ends, and a deletion is carried out",
       }
-    case "Resumed": {
-      const seconds = Math.max(0, Math.round((now - epochMillis(news.since)) / 1000))
+    case "Resumed":
       return {
         type: "Normal",
         reason: "Resumed",
         action: "Pause",
-        note: `no longer paused, after ${Duration.format(Duration.seconds(seconds))}: what has changed meanwhile is acted on`,
+        note: `no longer paused, after ${agoSince(news.since, now)}: what has changed meanwhile is acted on`,
       }
-    }
+    case "Waking":
+      return {
+        type: "Normal",
+        reason: "Waking",
+        action: "Sleep",
+        note: `woken${news.since === undefined ? " before all of it was asleep" : `, after ${agoSince(news.since, now)} asleep`}: what has changed meanwhile is acted on`,
+      }
   }
 }
 
-/** Nobody's failure when it cannot be written: the next pass tries again. */
-const save = Effect.fnUntraced(function* ({ object }: AnyPass, memo: DayTwoMemo) {
-  const text = memoText(memo)
-  const { uid, annotations, namespace = "", name } = object.metadata
-  if (annotations?.[ANNOTATION_DAY_TWO] === text) return
+/** Writes down what has to outlive the process. */
+export const writeMemo = Effect.fnUntraced(function* (
+  { object }: AnyPass,
+  memo: DayTwoMemo,
+): Effect.fn.Return<void, KubeError, Kubernetes | Views> {
+  const { uid, namespace = "", name } = object.metadata
   const kubernetes = yield* Kubernetes
-  const patch = { metadata: { uid, annotations: { [ANNOTATION_DAY_TWO]: text ?? null } } }
-  const written = yield* kubernetes.patch(Instances, { namespace, name }, { type: "merge", patch }).pipe(
-    Effect.tapError(({ reason, message }) =>
+  const patch = { metadata: { uid, annotations: { [ANNOTATION_DAY_TWO]: memoText(memo) ?? null } } }
+  const written = yield* kubernetes.patch(Instances, { namespace, name }, { type: "merge", patch })
+  yield* (yield* Views).awaitWrite(Instances, written)
+})
+
+/** Nobody's failure when it cannot be written: the next pass tries again. */
+const save = Effect.fnUntraced(function* (pass: AnyPass, memo: DayTwoMemo) {
+  if (pass.object.metadata.annotations?.[ANNOTATION_DAY_TWO] === memoText(memo)) return
+  yield* writeMemo(pass, memo).pipe(
+    Effect.catchTag("KubeError", ({ reason, message }) =>
       Effect.logWarning("annotation was not written on the instance").pipe(
         Effect.annotateLogs({ annotation: ANNOTATION_DAY_TWO, reason, message }),
       ),
     ),
-    Effect.option,
   )
-  if (Option.isSome(written)) yield* (yield* Views).awaitWrite(Instances, written.value)
 })
 
 export const followAnnotations = Effect.fnUntraced(function* (
@@ -67,18 +82,20 @@ export const followAnnotations = Effect.fnUntraced(function* (
   const events = yield* Events
   const now = yield* Clock.currentTimeMillis
   const before = Option.orElse(memory.dayTwo, () => memoOf(metadata))
-  const { pausedSince, windows, memo, news } = followDayTwo(
+  const { pausedSince, sleep, windows, memo, news } = followDayTwo(
     { ...metadata, namespace: metadata.namespace ?? "" },
     before,
     formatTime(DateTime.makeUnsafe(now)),
   )
   memory.dayTwo = Option.some(memo)
   for (const each of news) {
-    // What failed before the pause is tried at its end, as day-two.md has it.
-    if (each._tag === "Resumed") resetBackOff(memory)
+    // What failed before the pause is tried at its end, as day-two.md has it; whoever is to sleep or wake waits out nothing.
+    if (each._tag === "Resumed" || each._tag === "FallingAsleep" || each._tag === "Waking")
+      resetBackOff(memory)
+    if (each._tag === "FallingAsleep") continue
     yield* events.emit(object, eventOf(each, now))
   }
   yield* save(pass, memo)
   const unfinished = Option.exists(memory.record, (record) => record.unfinished === true)
-  return { pausedSince, windows, unfinished }
+  return { pausedSince, sleep, windows, unfinished }
 })

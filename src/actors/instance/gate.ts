@@ -2,10 +2,11 @@
 // target steps and installs); a deletion asks nobody. Pure.
 import { DateTime, Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
-import { ANNOTATION_PAUSED } from "../../schema/Names.ts"
+import type { Sleep } from "../../schema/DayTwo.ts"
+import { ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../schema/Names.ts"
 import { formatTime } from "../../schema/Time.ts"
 import { opensAt, type Windows } from "../../schema/Windows.ts"
-import type { TargetStep } from "./target/TargetState.ts"
+import { isSleepStep, type TargetStep } from "./target/TargetState.ts"
 
 /** What wants to begin. */
 export type Start =
@@ -16,6 +17,7 @@ export type Start =
 export type Closed =
   /** `since` is RFC 3339. */
   | { readonly _tag: "Paused"; readonly since: string }
+  | { readonly _tag: "Asleep"; readonly sleep: Sleep }
   /** Milliseconds since the epoch: when it may. */
   | { readonly _tag: "OutsideWindow"; readonly opensAt: number }
 
@@ -23,12 +25,23 @@ export type Closed =
 export interface Rules {
   /** Since when it is paused, RFC 3339. */
   readonly pausedSince: Option.Option<string>
+  /** It is to be asleep, or is. */
+  readonly sleep: Option.Option<Sleep>
   readonly windows: Option.Option<Windows>
   /** What the engine has begun inside of a window was cut off: it is ended, and not left half-way until the next. */
   readonly unfinished: boolean
 }
 
-export const noRules: Rules = { pausedSince: Option.none(), windows: Option.none(), unfinished: false }
+export const noRules: Rules = {
+  pausedSince: Option.none(),
+  sleep: Option.none(),
+  windows: Option.none(),
+  unfinished: false,
+}
+
+/** Nothing of it begins, however urgent: what the engine has begun is let finish, because nothing could take its place. */
+export const isHeld = ({ pausedSince, sleep }: Rules): boolean =>
+  Option.isSome(pausedSince) || Option.isSome(sleep)
 
 /** The admission policies guard all instances, and the operator itself: they are no part of one. */
 const isOperators = (start: Start): boolean => start._tag === "TargetStep" && start.step === "ApplyProtection"
@@ -41,6 +54,11 @@ const canWait = (start: Start): boolean =>
 export const whyNot = (start: Start, rules: Rules, now: number): Option.Option<Closed> => {
   if (isOperators(start)) return Option.none()
   if (Option.isSome(rules.pausedSince)) return Option.some({ _tag: "Paused", since: rules.pausedSince.value })
+  if (Option.isSome(rules.sleep)) {
+    return start._tag === "TargetStep" && isSleepStep(start.step)
+      ? Option.none()
+      : Option.some({ _tag: "Asleep", sleep: rules.sleep.value })
+  }
   if (Option.isNone(rules.windows) || rules.unfinished || !canWait(start)) return Option.none()
   const opens = opensAt(rules.windows.value, now)
   return opens > now ? Option.some({ _tag: "OutsideWindow", opensAt: opens }) : Option.none()
@@ -56,6 +74,12 @@ export const wordsOf = (closed: Closed, version: string): string => {
   switch (closed._tag) {
     case "Paused":
       return `paused since ${closed.since}: nothing is written until annotation ${ANNOTATION_PAUSED} goes`
+    case "Asleep": {
+      const { askedAt, since } = closed.sleep
+      return since === undefined
+        ? `falling asleep since ${askedAt}: nothing else begins until annotation ${ANNOTATION_SLEEP} goes`
+        : `asleep since ${since}: nothing runs and nothing is written until annotation ${ANNOTATION_SLEEP} goes`
+    }
     case "OutsideWindow":
       return `version ${version} waits for the maintenance window, which opens ${formatTime(DateTime.makeUnsafe(closed.opensAt))}`
   }

@@ -48,7 +48,7 @@ const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: nu
 
 const isFailure = Schema.is(Schema.Literals(targetFailureReasons))
 
-/** Why nothing begins: told for as long as an instance is paused, and of an upgrade; of a repair that waits nobody is told. */
+/** Why nothing begins: told for as long as an instance is paused or asleep, and of an upgrade; of a repair that waits nobody is told. */
 const heldBy = (
   { pausedSince }: Rules,
   decision: Decision,
@@ -57,6 +57,8 @@ const heldBy = (
 ): Option.Option<string> => {
   if (Option.isSome(pausedSince))
     return Option.some(wordsOf({ _tag: "Paused", since: pausedSince.value }, version))
+  if (decision._tag === "Hold" && decision.closed._tag === "Asleep")
+    return Option.some(wordsOf(decision.closed, version))
   return decision._tag === "Hold" && !Option.contains(due, "RepairDue")
     ? Option.some(wordsOf(decision.closed, version))
     : Option.none()

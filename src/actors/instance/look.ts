@@ -16,7 +16,13 @@ import { observeTarget } from "./target/observeTarget.ts"
 import { Protection, type ProtectionState } from "./target/Protection.ts"
 import { isQuotaApplied } from "./target/quota.ts"
 import { lookAtRelease } from "./target/releaseObjects.ts"
-import { judgeTarget, passingOver, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
+import {
+  judgeTarget,
+  passingOver,
+  type SleepState,
+  type TargetStep,
+  type TargetVerdict,
+} from "./target/TargetState.ts"
 import { type InstanceView, Views } from "./Views.ts"
 
 /** What one look at the target gave. */
@@ -71,6 +77,13 @@ const isFirstLook = (memory: Memory, step: TargetStep): boolean =>
   step._tag === "ApplyQuota" ||
   (step._tag === "PublishKubeconfig" && Option.isNone(memory.published))
 
+const sleepOf = ({ sleep }: Rules, { workloads }: Memory): Option.Option<SleepState> =>
+  Option.map(sleep, ({ pods, since }) => ({
+    noted: pods !== undefined,
+    asleep: since !== undefined,
+    workloads,
+  }))
+
 /** `rules`: what may not be mended now, and what the vCluster answers without, is passed over. */
 export const look = Effect.fnUntraced(function* (
   pass: Pass,
@@ -82,7 +95,10 @@ export const look = Effect.fnUntraced(function* (
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
   const controlPlane = yield* explainControlPlane(memory, view, now, Duration.toMillis(settings.targetPoll))
-  yield* followKubeconfig(pass, view, controlPlane.ready)
+  // What runs ends first.
+  const sleep = pass.context.slot.state()._tag === "Idle" ? sleepOf(rules, memory) : Option.none()
+  if (Option.isSome(sleep)) yield* pass.prober.rest
+  else yield* followKubeconfig(pass, view, controlPlane.ready)
   const protection = yield* (yield* Protection).state
   const release = yield* lookAtRelease(instanceKey(instance), view, memory.release)
   memory.release = release.stored
@@ -95,6 +111,7 @@ export const look = Effect.fnUntraced(function* (
     lost: release.lost,
     releaseProblem: release.problem,
     controlPlane,
+    sleep,
     kubeconfigOverdue: isSecretOverdue(memory, view, controlPlane.ready, now),
     probe: pass.prober.state(),
     protectionKnown: Option.isSome(protection),
@@ -109,8 +126,9 @@ export const look = Effect.fnUntraced(function* (
   const verdict = judgeTarget(passingOver(observed, mayTake(rules, now)))
   // Without a kubeconfig there is nobody to ask, and a step that has failed is an answer.
   const undetermined =
-    (pass.prober.state()._tag === "Unknown" && Option.isSome(memory.kubeconfig)) ||
-    (verdict._tag === "Act" && isFirstLook(memory, verdict.step) && Option.isNone(memory.targetFailure))
+    Option.isNone(sleep) &&
+    ((pass.prober.state()._tag === "Unknown" && Option.isSome(memory.kubeconfig)) ||
+      (verdict._tag === "Act" && isFirstLook(memory, verdict.step) && Option.isNone(memory.targetFailure)))
   const kubeconfigSecret = Option.map(view.kubeconfigSecret, ({ metadata }) => metadata.name)
   const untouched =
     !observed.everServed &&

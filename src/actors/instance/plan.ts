@@ -3,7 +3,7 @@
 import { Equal, Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
 import type { Decision, Wake } from "./Decision.ts"
-import { type Closed, type Rules, whyNot } from "./gate.ts"
+import { type Closed, isHeld, type Rules, whyNot } from "./gate.ts"
 import type { InstallOperation, Operation, Urgency } from "./Operation.ts"
 import { canWait, harmless, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
 
@@ -109,7 +109,7 @@ const supersede = (running: InstallOperation, input: PlanInput, poll: Wake): Dec
     return { _tag: "CancelOperation", because: "it may not begin any more" }
   }
   // What the engine has begun is let finish: nothing could take its place.
-  if (Option.isSome(input.rules.pausedSince)) return wait(poll)
+  if (isHeld(input.rules)) return wait(poll)
   if (running.progress.stage === "waiting" && !Equal.equals(running.urgency, input.urgency)) {
     return { _tag: "CancelOperation", because: "it is to wait in another place" }
   }
@@ -124,6 +124,14 @@ const supersede = (running: InstallOperation, input: PlanInput, poll: Wake): Dec
   return at > input.now
     ? wait({ timer: "retry", at }, poll)
     : { _tag: "CancelOperation", because: "a newer generation takes its place" }
+}
+
+/** One that is asleep waits for its annotation; any other target for events, or until it is to be looked at again. */
+const notReady = ({ rules, target }: PlanInput, poll: Wake): Decision => {
+  const sleep = Option.getOrUndefined(rules.sleep)
+  if (sleep?.since !== undefined) return hold({ _tag: "Asleep", sleep }, poll)
+  const { again = poll.at } = target._tag === "Wait" ? target : {}
+  return wait({ ...poll, at: Math.min(again, poll.at) })
 }
 
 export const plan = (input: PlanInput): Decision => {
@@ -157,7 +165,7 @@ export const plan = (input: PlanInput): Decision => {
       : { _tag: "CancelOperation", because: "the target was lost" }
   }
   if (input.target._tag === "Act") return targetStep(input.target.step)
-  if (input.target._tag !== "Ready") return wait(poll)
+  if (input.target._tag !== "Ready") return notReady(input, poll)
 
   const due = installDue(input)
   if (Option.isNone(due)) {

@@ -68,7 +68,7 @@ export const instanceRows = {
   platforminstance_repair_due_timestamp_seconds: {
     ...instance,
     type: "gauge",
-    help: "When the next repair has to have begun: one interval after the last success, or when its maintenance window opens after that; none while it is paused",
+    help: "When the next repair has to have begun: one interval after the last success, or when its maintenance window opens after that; none while it is paused or asleep",
   },
   platforminstance_paused: {
     ...instance,
@@ -79,6 +79,21 @@ export const instanceRows = {
     ...instance,
     type: "gauge",
     help: "Since when the instance is paused; there only while it is",
+  },
+  platforminstance_asleep: {
+    ...instance,
+    type: "gauge",
+    help: "1 while the instance is asleep, else 0",
+  },
+  platforminstance_asleep_timestamp_seconds: {
+    ...instance,
+    type: "gauge",
+    help: "Since when nothing of the instance runs; there only while it is asleep",
+  },
+  platforminstance_asleep_memory_bytes: {
+    ...instance,
+    type: "gauge",
+    help: "Memory that the pods had asked for which ended when the instance fell asleep; there only while it is asleep",
   },
   platforminstance_certificate_expiry_timestamp_seconds: {
     ...instance,

@@ -1,10 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
-import { type Closed, noRules, type Rules, type Start, whyNot } from "../../../src/actors/instance/gate.ts"
+import {
+  type Closed,
+  noRules,
+  type Rules,
+  type Start,
+  whyNot,
+  wordsOf,
+} from "../../../src/actors/instance/gate.ts"
 import { parseWindows } from "../../../src/schema/Windows.ts"
 
 const since = "2026-11-03T12:00:00Z"
 const paused: Rules = { ...noRules, pausedSince: Option.some(since) }
+const asleep: Rules = { ...noRules, sleep: Option.some({ askedAt: since, pods: 2, memory: 1, since }) }
 /** Saturday 2026-11-07, two minutes before it opens. */
 const before = Date.parse("2026-11-07T01:58:00Z")
 const inside = Date.parse("2026-11-07T02:00:00Z")
@@ -62,6 +70,40 @@ const answers: ReadonlyArray<
     ],
   ],
   [
+    "asleep",
+    asleep,
+    before,
+    [
+      [step("BeginSleep"), "open"],
+      [step("ScaleDown"), "open"],
+      [step("EndWorkloads"), "open"],
+      [step("ApplyProtection"), "open"],
+      [step("ApplyNetworkPolicies"), "Asleep"],
+      [step("ApplyQuota"), "Asleep"],
+      [step("PublishKubeconfig"), "Asleep"],
+      [step("InstallRelease"), "Asleep"],
+      [step("ReapplyRelease"), "Asleep"],
+      [step("RollbackRelease"), "Asleep"],
+      [step("BeginResync"), "Asleep"],
+      [step("RestartControlPlane"), "Asleep"],
+      [install("FirstInstall"), "Asleep"],
+      [install("Retry"), "Asleep"],
+      [install("RepairDue"), "Asleep"],
+      [install("VersionChanged"), "Asleep"],
+      [install("Resync"), "Asleep"],
+    ],
+  ],
+  [
+    "paused while it is asleep",
+    { ...asleep, pausedSince: Option.some(since) },
+    before,
+    [
+      [step("ScaleDown"), "Paused"],
+      [step("WakeUp"), "Paused"],
+      [install("RepairDue"), "Paused"],
+    ],
+  ],
+  [
     "outside of its window",
     windowed,
     before,
@@ -89,6 +131,21 @@ const answers: ReadonlyArray<
     ],
   ],
 ]
+
+describe("what is said of sleep", () => {
+  it("is whether it is asleep yet", () => {
+    const words = (more: { readonly since?: string }) =>
+      wordsOf({ _tag: "Asleep", sleep: { askedAt: "2026-11-03T11:00:00Z", ...more } }, "6.0.22")
+    assert.match(
+      words({}),
+      /^falling asleep since 2026-11-03T11:00:00Z: nothing else begins until annotation/,
+    )
+    assert.match(
+      words({ since }),
+      /^asleep since 2026-11-03T12:00:00Z: nothing runs and nothing is written until/,
+    )
+  })
+})
 
 describe("what may begin", () => {
   for (const [name, rules, now, expected] of answers) {

@@ -425,6 +425,20 @@ describe("the plan, whatever is known", () => {
   )
 
   it.prop(
+    "begins nothing but sleep while it is to be asleep, and ends nothing that the engine has begun",
+    { input: inputs },
+    ({ input }) => {
+      const sleep = Option.some({ askedAt: "2026-11-03T12:00:00Z", pods: 2, since: "2026-11-03T12:01:00Z" })
+      const decision = plan({ ...input, deleting: false, rules: { ...noRules, sleep } })
+      assert.notStrictEqual(decision._tag, "Install")
+      if (decision._tag === "TargetStep") assert.strictEqual(decision.step._tag, "ApplyProtection")
+      if (decision._tag === "CancelOperation") assert.notStrictEqual(input.target._tag, "Ready")
+      if (decision._tag === "Hold") assert.isTrue(decision.wakes.every(({ at }) => at > now))
+    },
+    many,
+  )
+
+  it.prop(
     "begins no repair and no upgrade outside of a maintenance window, and holds up nothing else",
     { input: inputs },
     ({ input }) => {

@@ -29,6 +29,8 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
     readonly starts: ReadonlyArray<Start>
     /** A control plane whose process does not come up while its namespace is in here. */
     readonly broken: Set<string>
+    /** A control plane whose node does not answer while its namespace is in here: its pod does not end. */
+    readonly cutOff: Set<string>
     /** The UID of `kube-system` behind this kubeconfig, when its API answers. */
     readonly answers: (kubeconfig: string) => string | undefined
   },
@@ -44,6 +46,7 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
   }
   const starts: Array<Start> = []
   const broken = new Set<string>()
+  const cutOff = new Set<string>()
   /** The pods whose process serves, by namespace. */
   const serving = new Map<string, string>()
 
@@ -103,7 +106,9 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
   const reconcile = (namespace: string) => {
     const statefulSet = setOf(namespace)
     const home = cluster.find(Namespace, { name: namespace })
-    if (statefulSet === undefined || podOf(namespace) !== undefined) return
+    if (statefulSet === undefined) return
+    if (Object(statefulSet.spec).replicas === 0) return cluster.end(Pod, { namespace, name: podName })
+    if (podOf(namespace) !== undefined) return
     if (home === undefined || home.metadata.deletionTimestamp !== undefined) return
     const { uid } = statefulSet.metadata
     const ownerReferences = [{ apiVersion: "apps/v1", kind: "StatefulSet", name: "vcluster", uid }]
@@ -132,6 +137,7 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
     if (deletionTimestamp === undefined || ending.has(uid)) return
     ending.add(uid)
     later(POD_ENDS, () => {
+      if (cutOff.has(namespace)) return
       const live = podOf(namespace)
       if (live?.metadata.uid === uid) cluster.remove(Pod, live)
     })
@@ -140,6 +146,7 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
   return {
     starts,
     broken,
+    cutOff,
     answers: (kubeconfig) => {
       const namespace = / of (\S+) /.exec(kubeconfig)?.[1] ?? ""
       const serves = serving.has(namespace) && kubeconfig === kubeconfigOf(namespace)

@@ -1,7 +1,7 @@
 // The chart's alerts, evaluated by the real promtool over what a scrape of the simulated operator gets: each is fired by its
 // fault, and none in days in which nothing happens.
 import { assert, describe, expect, it } from "vitest"
-import { faults, pauses, play } from "../../simulation/alertFaults.ts"
+import { faults, pauses, play, sleeps } from "../../simulation/alertFaults.ts"
 import { quietDays } from "../../simulation/quietDays.ts"
 import { alertRules } from "../../simulation/scraping.ts"
 import { askRules, checkRules } from "../../support/promtool.ts"
@@ -41,6 +41,18 @@ describe("the alerts", () => {
     const said = askRules(recording, [
       { at: end, expr: fired, expected: [0] },
       { at: end, expr: "count(platforminstance_paused == 1)", expected: [1] },
+    ])
+    assert.strictEqual(said, "")
+  })
+
+  it.each(sleeps.map((sleep) => [sleep.name, sleep] as const))("are silent over one %s", (_, sleep) => {
+    const recording = play(sleep)
+    const end = recording.scrapes() - 1
+    const fired = `count(count_over_time(ALERTS{alertstate="firing"}[${end}m])) or vector(0)`
+    const said = askRules(recording, [
+      { at: end, expr: fired, expected: [0] },
+      { at: end, expr: `count(max_over_time(platforminstance_asleep[${end}m]) == 1)`, expected: [1] },
+      { at: end, expr: "count(platforminstance_asleep == 1) or vector(0)", expected: [0] },
     ])
     assert.strictEqual(said, "")
   })

@@ -79,9 +79,30 @@ export const actors: ReadonlyArray<HandMade> = [
   {
     name: "a repair begins although the target is not ready",
     file: "src/actors/instance/plan.ts",
-    find: `if (input.target._tag !== "Ready") return wait(poll)`,
+    find: `if (input.target._tag !== "Ready") return notReady(input, poll)`,
     put: "",
     tests: [`${instance}/plan.test.ts`],
+  },
+  {
+    name: "what runs inside is ended while its control plane may still run",
+    file: "src/actors/instance/target/TargetState.ts",
+    find: "if (seen.controlPlanePods.length > 0) {",
+    put: "if (seen.controlPlanePods.length > 99) {",
+    tests: [`${instance}/InstanceSleep.test.ts`],
+  },
+  {
+    name: "a tenant's pod with the labels of a control plane keeps its instance awake",
+    file: "src/actors/instance/target/observeTarget.ts",
+    find: "view.controlPlanePods.filter(isControlPlane).map(placeOf)",
+    put: "view.controlPlanePods.map(placeOf)",
+    tests: [`${instance}/InstanceSleep.test.ts`],
+  },
+  {
+    name: "a StatefulSet that was put to sleep is not marked",
+    file: "src/actors/instance/sleep.ts",
+    find: "return scale(pass, step.uid, 0, String(step.replicas))",
+    put: "return scale(pass, step.uid, 0, null)",
+    tests: [`${instance}/InstanceSleep.test.ts`],
   },
   {
     name: "the status is written although nothing in it is different",
@@ -100,8 +121,8 @@ export const actors: ReadonlyArray<HandMade> = [
   {
     name: "the finalizer is added to whatever version of the object is there",
     file: "src/actors/instance/act.ts",
-    find: "        uid,\n        resourceVersion,\n        finalizers: [...(finalizers ?? []), FINALIZER],",
-    put: "        finalizers: [...(finalizers ?? []), FINALIZER],",
+    find: "          uid,\n          resourceVersion,\n          finalizers: [...(finalizers ?? []), FINALIZER],",
+    put: "          finalizers: [...(finalizers ?? []), FINALIZER],",
     tests: [`${instance}/InstancePreconditions.test.ts`, `${instance}/InstanceWrites.test.ts`],
   },
   {

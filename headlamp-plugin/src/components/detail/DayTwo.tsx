@@ -1,4 +1,4 @@
-// What people have asked for by annotations: that the instance is paused.
+// What people have asked for by annotations: that the instance is paused, or asleep.
 import { DateLabel } from "@kinvolk/headlamp-plugin/lib/CommonComponents"
 import { dayTwoOf } from "../../logic/dayTwo.ts"
 import { useWords } from "../../useWords.ts"
@@ -19,5 +19,28 @@ export const Paused = ({ object }: Props) => {
     t("asked for, and not yet seen by the operator")
   ) : (
     <DateLabel date={pausedSince} />
+  )
+}
+
+export const isToSleep = (object: unknown): boolean => dayTwoOf(object).sleep !== undefined
+
+export const Asleep = ({ object }: Props) => {
+  const { t } = useWords()
+  const { sleep, pausedSince } = dayTwoOf(object)
+  if (sleep === undefined) return null
+  if (sleep.unseen) {
+    return pausedSince === undefined
+      ? t("asked for, and not yet seen by the operator")
+      : t("asked for, after the pause")
+  }
+  if (sleep.since === undefined) return t("falls asleep")
+  return (
+    <>
+      <DateLabel date={sleep.since} />{" "}
+      {t("(pods ended: {{pods}}; memory that they had asked for: {{mebibytes}} MiB)", {
+        pods: sleep.pods,
+        mebibytes: sleep.mebibytes,
+      })}
+    </>
   )
 }

@@ -79,17 +79,25 @@ const write = Effect.fnUntraced(function* (
   yield* next.pausedAt === undefined
     ? unset("platforminstance_paused_timestamp_seconds", key)
     : set("platforminstance_paused_timestamp_seconds", key, seconds(next.pausedAt))
+  yield* set("platforminstance_asleep", key, next.asleep === undefined ? 0 : 1)
+  yield* next.asleep === undefined
+    ? unset("platforminstance_asleep_timestamp_seconds", key)
+    : set("platforminstance_asleep_timestamp_seconds", key, seconds(next.asleep.since))
+  yield* next.asleep === undefined
+    ? unset("platforminstance_asleep_memory_bytes", key)
+    : set("platforminstance_asleep_memory_bytes", key, next.asleep.memory)
   yield* due === undefined
     ? unset("platforminstance_repair_due_timestamp_seconds", key)
     : set("platforminstance_repair_due_timestamp_seconds", key, seconds(due))
 })
 
-/** Nothing is repaired before it was installed, nor while it is paused or being deleted. Milliseconds since the epoch. */
+/** Nothing is repaired before it was installed, nor while it is paused, asleep or being deleted. Milliseconds since the epoch. */
 const repairDue = (
-  { succeededAt, deletionAt, pausedAt, windows }: InstanceValues,
+  { succeededAt, deletionAt, pausedAt, sleeps, windows }: InstanceValues,
   interval: Duration.Duration,
 ): number | undefined => {
-  if (succeededAt === undefined || deletionAt !== undefined || pausedAt !== undefined) return undefined
+  if (succeededAt === undefined || deletionAt !== undefined || pausedAt !== undefined || sleeps)
+    return undefined
   const due = succeededAt + Duration.toMillis(interval)
   return windows === undefined ? due : opensAt(windows, due)
 }

@@ -40,6 +40,10 @@ export interface InstanceValues {
   readonly succeededAt: number | undefined
   /** Milliseconds since the epoch: since when it is paused. */
   readonly pausedAt: number | undefined
+  /** It is to be asleep. */
+  readonly sleeps: boolean
+  /** Since when nothing of it runs: milliseconds since the epoch; and the memory, in bytes, that its pods had asked for. */
+  readonly asleep: { readonly since: number; readonly memory: number } | undefined
   /** Inside of which it is repaired; absent: at any time. */
   readonly windows: Windows | undefined
 }
@@ -54,6 +58,7 @@ export const instanceValues = (object: KubeObject, memory: Memory | undefined): 
   const record = own === undefined ? undefined : Option.getOrUndefined(own.record)
   const memo = own === undefined ? undefined : Option.getOrUndefined(own.dayTwo)
   const pausedSince = memo?.pausedSince
+  const { since: asleepSince, memory: saved = 0 } = memo?.sleep ?? {}
   const installed = record?.uid === metadata.uid ? record.installed : undefined
   return {
     uid: metadata.uid,
@@ -71,6 +76,8 @@ export const instanceValues = (object: KubeObject, memory: Memory | undefined): 
     failures: own?.failures ?? 0,
     succeededAt: installed === undefined ? undefined : epochMillis(installed.finishedAt),
     pausedAt: pausedSince === undefined ? undefined : epochMillis(pausedSince),
+    sleeps: memo?.sleep !== undefined,
+    asleep: asleepSince === undefined ? undefined : { since: epochMillis(asleepSince), memory: saved },
     windows: memo === undefined ? undefined : Option.getOrUndefined(windowsIn(memo)),
   }
 }

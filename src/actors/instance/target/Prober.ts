@@ -23,6 +23,8 @@ export interface Prober {
   /** Somebody waits for its next answer: until then it does not wait for the next poll. */
   readonly hurry: Effect.Effect<void>
   readonly stop: Effect.Effect<void>
+  /** Asks nobody until it is used again, and has forgotten every answer: whoever wakes has to answer anew. */
+  readonly rest: Effect.Effect<void>
   /** The API answers, and the DNS behind it has been without a ready pod for a while. */
   readonly dnsIsDead: () => boolean
 }
@@ -141,6 +143,10 @@ export const makeProber = (
         }),
       hurry: hurried.open,
       stop,
+      rest: Effect.suspend(() => {
+        state = { _tag: "Unknown" }
+        return inUse === undefined ? Effect.void : stop
+      }),
       dnsIsDead: () => state._tag === "Answers" && dns.dead(),
     }
   })

@@ -43,6 +43,12 @@ export type TargetStep =
   | { readonly _tag: "BeginResync"; readonly serviceUID: string; readonly podUID: Option.Option<string> }
   /** Deletes this very pod, which its StatefulSet makes anew. */
   | { readonly _tag: "RestartControlPlane"; readonly podUID: string }
+  /** Writes down what runs before anything of it is taken down. */
+  | { readonly _tag: "BeginSleep"; readonly ours: boolean }
+  | { readonly _tag: "ScaleDown"; readonly uid: string; readonly replicas: number }
+  /** Deletes the pods that the vCluster has synced, once it is gone: before, it would delete them inside, too. */
+  | { readonly _tag: "EndWorkloads" }
+  | { readonly _tag: "WakeUp"; readonly uid: string; readonly replicas: number }
 
 /** Quick steps, which a pass takes itself; the others are Helm's and run in the slot. */
 export type InlineStep = Extract<
@@ -59,9 +65,28 @@ export type InlineStep = Extract<
       | "PublishKubeconfig"
       | "BeginResync"
       | "RestartControlPlane"
+      | "BeginSleep"
+      | "ScaleDown"
+      | "EndWorkloads"
+      | "WakeUp"
   }
 >
+/** Those that put an instance to sleep, and the one that wakes it. */
+export type SleepStep = Extract<
+  TargetStep,
+  { readonly _tag: "BeginSleep" | "ScaleDown" | "EndWorkloads" | "WakeUp" }
+>
 export type SlotStep = Exclude<TargetStep, InlineStep>
+
+const sleepSteps: ReadonlySet<TargetStep["_tag"]> = new Set<SleepStep["_tag"]>([
+  "BeginSleep",
+  "ScaleDown",
+  "EndWorkloads",
+  "WakeUp",
+])
+export const isSleepStep = (tag: TargetStep["_tag"]): tag is SleepStep["_tag"] => sleepSteps.has(tag)
+
+export const isSleepOf = (step: TargetStep): step is SleepStep => isSleepStep(step._tag)
 
 export const isInline = (step: TargetStep): step is InlineStep =>
   step._tag !== "FinishPredecessor" &&
@@ -87,7 +112,12 @@ export interface ActVerdict {
 export type TargetVerdict =
   | ActVerdict
   /** An event or the next poll changes it. */
-  | { readonly _tag: "Wait"; readonly condition: TargetCondition }
+  | {
+      readonly _tag: "Wait"
+      readonly condition: TargetCondition
+      /** When to look again where no event tells of it: milliseconds since the epoch. */
+      readonly again?: number
+    }
   /** Only a person changes it. */
   | { readonly _tag: "Stuck"; readonly condition: TargetCondition }
   | { readonly _tag: "Ready"; readonly serviceUID: string; readonly kubeSystemUID: string }
@@ -117,6 +147,33 @@ export interface ResyncState {
   readonly source: Option.Option<string>
   /** Milliseconds since the epoch. */
   readonly startedAt: number
+}
+
+/** Of the pods that a vCluster has synced: which were left when they were looked at last. */
+export interface Workloads {
+  /** `<pod> on <node>`. */
+  readonly left: ReadonlyArray<string>
+  /** Milliseconds since the epoch. */
+  readonly lookedAt: number
+}
+
+/** How far an instance has come that is to be asleep. */
+export interface SleepState {
+  /** What ran is written down. */
+  readonly noted: boolean
+  /** Nothing of it runs any more. */
+  readonly asleep: boolean
+  readonly workloads: Option.Option<Workloads>
+}
+
+/** `statefulset/vcluster`, as far as falling asleep and waking go. */
+export interface ScaleState {
+  readonly uid: string
+  readonly replicas: number
+  /** Its controller has seen this, and has no pod left. */
+  readonly scaledDown: boolean
+  /** It was put to sleep: with how many replicas it is woken. */
+  readonly wakesWith: Option.Option<number>
 }
 
 export interface TargetObservation {
@@ -154,6 +211,11 @@ export interface TargetObservation {
   /** After this long a resync that still waits is told as unreachable: three repair intervals. */
   readonly resyncDeadlineMillis: number
   readonly controlPlane: { readonly ready: boolean; readonly message: string }
+  /** It is to be asleep, and nothing is at work that ends first. */
+  readonly sleep: Option.Option<SleepState>
+  readonly scale: Option.Option<ScaleState>
+  /** The pods of the control plane: `<pod> on <node>`. */
+  readonly controlPlanePods: ReadonlyArray<string>
   /** Owner UID of `vc-vcluster`, when the Secret is there. */
   readonly kubeconfigOwner: Option.Option<string>
   /** A control plane that is ready has not shown its Secret for so long that it was lost. */
@@ -244,6 +306,20 @@ const recoveryVerdict = (
       )
 }
 
+/** One that was put to sleep, and is to be awake. */
+const wakeVerdict = ({ scale }: TargetObservation): TargetVerdict | undefined =>
+  Option.match(scale, {
+    onNone: () => undefined,
+    onSome: ({ uid, wakesWith }) =>
+      Option.isNone(wakesWith)
+        ? undefined
+        : act(
+            { _tag: "WakeUp", uid, replicas: wakesWith.value },
+            "ControlPlanePending",
+            "waking the vCluster",
+          ),
+  })
+
 const releaseVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
   if (Option.isNone(seen.release)) {
     return act({ _tag: "InstallRelease" }, "Creating", `installing vcluster ${seen.chartVersion}`)
@@ -251,7 +327,7 @@ const releaseVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
   const { status, revision } = seen.release.value
   switch (status) {
     case "deployed":
-      return repairVerdict(seen)
+      return wakeVerdict(seen) ?? repairVerdict(seen)
     case "uninstalled":
       return act({ _tag: "InstallRelease" }, "Creating", `installing vcluster ${seen.chartVersion}`)
     case "uninstalling":
@@ -374,8 +450,59 @@ export const passingOver = (
   kubeconfigPublished: seen.kubeconfigPublished || (seen.everServed && !may("PublishKubeconfig")),
 })
 
+/** A few of them by name. */
+const some = (pods: ReadonlyArray<string>): string =>
+  pods.length <= 5 ? pods.join(", ") : `${pods.slice(0, 5).join(", ")} and ${pods.length - 5} more`
+
+/** Deleted pods take their time to end, and nobody watches those of tenants. */
+const workloadsAgainMillis = 2_000
+
+const takingDown = (step: SleepStep, what: string): ActVerdict =>
+  act(step, "ControlPlanePending", `falling asleep: ${what}`)
+
+const falling = (what: string): Extract<TargetVerdict, { readonly _tag: "Wait" }> => ({
+  _tag: "Wait",
+  condition: { reason: "ControlPlanePending", message: `falling asleep: ${what}` },
+})
+
+/**
+ * The control plane first, and what it has synced once it is gone: a vCluster that sees its pods being deleted deletes them
+ * inside, too. A host namespace that is not there, or not this instance's, has nothing to be taken down.
+ */
+const sleepVerdict = (seen: TargetObservation, sleep: SleepState): TargetVerdict => {
+  const ours = seen.namespace._tag === "Ours"
+  if (ours && !seen.protectionApplied) {
+    return act({ _tag: "ApplyProtection" }, "Creating", "protecting service/vcluster by an admission policy")
+  }
+  const scale = ours ? Option.getOrUndefined(seen.scale) : undefined
+  const runs = scale !== undefined && scale.replicas > 0
+  if (!sleep.noted || (runs && sleep.asleep)) {
+    return takingDown({ _tag: "BeginSleep", ours }, "writing down what runs")
+  }
+  if (runs) {
+    return takingDown({ _tag: "ScaleDown", uid: scale.uid, replicas: scale.replicas }, "ending the vCluster")
+  }
+  if (sleep.asleep) return wait("ControlPlanePending", "waking the vCluster")
+  if (seen.controlPlanePods.length > 0) {
+    return falling(`waiting for ${seen.controlPlanePods.join(", ")} to end`)
+  }
+  if (scale !== undefined && !scale.scaledDown) {
+    return falling("waiting for statefulset/vcluster to be scaled to 0 replicas")
+  }
+  const { left, lookedAt } = Option.getOrElse(
+    sleep.workloads,
+    (): Workloads => ({ left: [], lookedAt: Number.NEGATIVE_INFINITY }),
+  )
+  const again = lookedAt + workloadsAgainMillis
+  if (again > seen.now && lookedAt <= seen.now) {
+    return { ...falling(`waiting for ${some(left)} to end`), again }
+  }
+  return takingDown({ _tag: "EndWorkloads" }, "ending what runs inside")
+}
+
 /** The verdict over one observation. */
 export const judgeTarget = (seen: TargetObservation): TargetVerdict => {
+  if (Option.isSome(seen.sleep)) return sleepVerdict(seen, seen.sleep.value)
   if (Option.isSome(seen.predecessor)) {
     return act({ _tag: "FinishPredecessor" }, "Creating", seen.predecessor.value)
   }

@@ -26,7 +26,7 @@ import { Protection } from "./Protection.ts"
 import type { Quotas } from "./Quotas.ts"
 import { applyQuota } from "./quota.ts"
 import { beginResync, restartControlPlane } from "./resync.ts"
-import type { InlineStep, SlotStep } from "./TargetState.ts"
+import type { InlineStep, SleepStep, SlotStep } from "./TargetState.ts"
 import { vclusterValues } from "./VclusterValues.ts"
 import { asWriter, findWriter, type OwnPod } from "./writer.ts"
 
@@ -139,7 +139,11 @@ export interface StepResult {
   /** The UID of the pending record whose writer is gone. */
   readonly abandoned: Option.Option<string>
 }
-const nothing: StepResult = { record: Option.none(), published: Option.none(), abandoned: Option.none() }
+export const nothing: StepResult = {
+  record: Option.none(),
+  published: Option.none(),
+  abandoned: Option.none(),
+}
 
 /** Succeeds with the UID of the record once nobody writes it any more; who is alive is not pushed aside. */
 const checkWriter = Effect.fn("Target.checkWriter")(function* (
@@ -159,7 +163,7 @@ const checkWriter = Effect.fn("Target.checkWriter")(function* (
 export const runInline = Effect.fnUntraced(function* (
   instance: PlatformInstance,
   record: Option.Option<InstanceRecord>,
-  step: InlineStep,
+  step: Exclude<InlineStep, SleepStep>,
 ): Effect.fn.Return<
   StepResult,
   OperationError,

@@ -1,7 +1,7 @@
 // One observation of a target, out of the caches and of what this actor knows itself; no request is sent.
-import { DateTime, Option } from "effect"
+import { DateTime, Option, Schema } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
-import { ANNOTATION_STORAGE_ROOT, hostNamespace } from "../../../schema/Names.ts"
+import { ANNOTATION_ASLEEP, ANNOTATION_STORAGE_ROOT, hostNamespace } from "../../../schema/Names.ts"
 import { epochMillis, parseTime } from "../../../schema/Time.ts"
 import type { ReleaseRef } from "../../../services/Helm/Helm.ts"
 import { releaseState } from "../../../services/Helm/ReleaseRecord.ts"
@@ -12,7 +12,15 @@ import type { ControlPlane } from "./ControlPlane.ts"
 import { namespaceState } from "./HostNamespace.ts"
 import { isOwnedBy, ownerOf, publishedSource, versionOf } from "./Kubeconfig.ts"
 import { networkPoliciesApplied, networkPolicyManifests, superfluous } from "./NetworkPolicies.ts"
-import type { LostObject, ProbeState, ResyncState, TargetObservation } from "./TargetState.ts"
+import { isControlPlane, placeOf } from "./pods.ts"
+import type {
+  LostObject,
+  ProbeState,
+  ResyncState,
+  ScaleState,
+  SleepState,
+  TargetObservation,
+} from "./TargetState.ts"
 
 export const RELEASE_NAME = "vcluster"
 
@@ -52,6 +60,7 @@ export interface TargetKnowledge {
   readonly lost: ReadonlyArray<LostObject>
   readonly releaseProblem: Option.Option<string>
   readonly controlPlane: ControlPlane
+  readonly sleep: Option.Option<SleepState>
   readonly kubeconfigOverdue: boolean
   readonly probe: ProbeState
   readonly protectionKnown: boolean
@@ -64,6 +73,32 @@ export interface TargetKnowledge {
   readonly now: number
   readonly repairIntervalMillis: number
 }
+
+const Scale = Schema.Struct({
+  spec: Schema.Struct({ replicas: Schema.optionalKey(Schema.Finite) }),
+  status: Schema.optionalKey(
+    Schema.Struct({
+      observedGeneration: Schema.optionalKey(Schema.Finite),
+      replicas: Schema.optionalKey(Schema.Finite),
+    }),
+  ),
+})
+const decodeScale = Schema.decodeUnknownOption(Scale)
+
+/** What stands in the annotation, if it was put to sleep: never none, or it would not wake. */
+const wakesWith = ({ metadata }: KubeObject): Option.Option<number> =>
+  Option.map(Option.fromUndefinedOr(metadata.annotations?.[ANNOTATION_ASLEEP]), (text) =>
+    /^[1-9]\d?$/.test(text) ? Number(text) : 1,
+  )
+
+const scaleState = (statefulSet: KubeObject): Option.Option<ScaleState> =>
+  Option.map(decodeScale(statefulSet), ({ spec, status }) => {
+    const { uid, generation = 0 } = statefulSet.metadata
+    const replicas = spec.replicas ?? 1
+    const seen = (status?.observedGeneration ?? 0) >= generation
+    const scaledDown = replicas === 0 && seen && (status?.replicas ?? 0) === 0
+    return { uid, replicas, scaledDown, wakesWith: wakesWith(statefulSet) }
+  })
 
 const newestRecord = ({ releaseSecrets }: InstanceView) => {
   const revision = Option.getOrUndefined(releaseState(releaseSecrets))?.revision
@@ -145,6 +180,9 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
     resyncDeadlineMillis: 3 * knowledge.repairIntervalMillis,
     publishedSource: Option.flatMap(view.kubeconfigSecret, publishedSource),
     controlPlane: knowledge.controlPlane,
+    sleep: knowledge.sleep,
+    scale: Option.flatMap(view.statefulSet, scaleState),
+    controlPlanePods: view.controlPlanePods.filter(isControlPlane).map(placeOf),
     kubeconfigOwner: Option.flatMap(view.sourceSecret, ownerOf),
     kubeconfigOverdue: knowledge.kubeconfigOverdue,
     kubeconfigPublished: Option.exists(view.sourceSecret, (secret) =>
