@@ -13,6 +13,7 @@ describe("a pause in the middle", () => {
     ["an upgrade", workloads.upgrade, 8],
     ["a repair", workloads.repair, 8],
     ["a resync", workloads.resync, 6],
+    ["a sleep", workloads.sleep, 4],
   ] as const)("of %s holds it up, and changes nothing of its end", { timeout }, (_, workload, count) =>
     assertPauses(workload, full ? Number.POSITIVE_INFINITY : scaled(count)),
   )

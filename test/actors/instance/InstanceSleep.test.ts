@@ -335,3 +335,68 @@ describe("an instance that is put to sleep", () => {
     }),
   )
 })
+
+/** What an operator may find of an instance that is to be awake, or asleep: made by a hand, a restore or an operator before. */
+const found: ReadonlyArray<
+  readonly [string, (world: World) => void, "awake" | "asleep", helm: ReadonlyArray<string>]
+> = [
+  ["a mark that says nothing", (world) => scaled(world, 0, "many"), "awake", []],
+  ["a mark of no replicas", (world) => scaled(world, 0, "0"), "awake", []],
+  ["a mark, and a control plane that runs", (world) => scaled(world, 1, "1"), "awake", []],
+  ["no mark", (world) => scaled(world, 0, null), "awake", ["reapply"]],
+  [
+    "no StatefulSet",
+    (world) => world.cluster.end(Kinds.StatefulSet, inHost(world, "vcluster")),
+    "awake",
+    ["reapply"],
+  ],
+  ["what another life has remembered", (world) => remembers(world, "another life"), "asleep", []],
+  ["what it has remembered, and a control plane that runs", (world) => remembers(world), "asleep", []],
+]
+
+const scaled = (world: World, count: number, mark: string | null): void => {
+  const patch = { metadata: { annotations: { [ANNOTATION_ASLEEP]: mark } }, spec: { replicas: count } }
+  world.cluster.patch(Kinds.StatefulSet, inHost(world, "vcluster"), { type: "merge", patch }, false)
+}
+
+const remembers = (world: World, uid = world.cluster.instance(key)?.metadata.uid): void => {
+  const since = "2026-01-01T00:00:00Z"
+  const text = JSON.stringify({ uid, sleep: { askedAt: since, pods: 1, memory: 1, since } })
+  const annotations = { [ANNOTATION_SLEEP]: "true", [ANNOTATION_DAY_TWO]: text }
+  world.cluster.patch(
+    Kinds.PlatformInstance,
+    key,
+    { type: "merge", patch: { metadata: { annotations } } },
+    false,
+  )
+}
+
+describe("an operator that begins with", () => {
+  for (const [what, make, end, helm] of found) {
+    it.effect(`${what} comes to one that is ${end}`, () =>
+      Effect.gen(function* () {
+        const world = yield* ready()
+        synced(world, "web")
+        yield* world.operator.stop
+        const before = world.helm.commands.length
+        make(world)
+        yield* pass(10)
+        yield* world.startOperator()
+        yield* pass(120)
+        assert.deepStrictEqual(world.helm.commands.slice(before), helm)
+        const awake = end === "awake"
+        assert.deepStrictEqual([replicas(world), phase(world) === "Ready"], [awake ? 1 : 0, awake])
+        assert.strictEqual(podOf(world, "web") !== undefined, awake)
+        const set = world.cluster.find(Kinds.StatefulSet, inHost(world, "vcluster"))
+        assert.strictEqual(set?.metadata.annotations?.[ANNOTATION_ASLEEP], awake ? undefined : "1")
+        if (!awake)
+          assert.match(
+            condition(world, "Ready")?.message ?? "",
+            /^asleep since 1970-/,
+            "not since what was remembered",
+          )
+        assert.deepStrictEqual(alarms(world), [])
+      }),
+    )
+  }
+})
