@@ -131,7 +131,7 @@ describe.runIf(full)("an instance that is put to sleep", () => {
   })
 
   it("is neither woken nor told to fail by what changes meanwhile", async () => {
-    await editInstance(key, { platform: { tenants: [{ name: "acme" }] } })
+    await editInstance(key, { platform: { users: [] } })
     await kubectl(["delete", "networkpolicy", "platform-operator-control-plane", ...inHost])
     await kubectl(["scale", "statefulset", "vcluster", "--replicas=1", ...inHost])
     await untilTrue("it is put back to sleep", async () => {

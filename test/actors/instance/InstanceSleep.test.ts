@@ -213,6 +213,24 @@ describe("an instance that is put to sleep", () => {
     }),
   )
 
+  it.effect("has forgotten when it is woken that names did not resolve inside", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      world.network.dns = false
+      yield* pass(180)
+      yield* sleep(world)
+      yield* pass(30)
+      world.network.dns = true
+      yield* wake(world)
+      yield* pass(90)
+      assert.strictEqual(phase(world), "Ready")
+      assert.deepStrictEqual(
+        alarms(world).map(({ reason }) => reason),
+        ["DnsUnavailable"],
+      )
+    }),
+  )
+
   it.effect("is neither taken down nor woken in a pause", () =>
     Effect.gen(function* () {
       const world = yield* ready()

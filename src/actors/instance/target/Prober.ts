@@ -53,7 +53,7 @@ export const makeProber = (
     const scope = yield* Effect.scope
     let state: ProbeState = { _tag: "Unknown" }
     let inUse: string | undefined
-    const dns = makeInnerDns()
+    let dns = makeInnerDns()
     let fiber: Fiber.Fiber<void> | undefined
     /** Open while somebody waits. */
     const hurried = yield* Latch.make(false)
@@ -145,6 +145,7 @@ export const makeProber = (
       stop,
       rest: Effect.suspend(() => {
         state = { _tag: "Unknown" }
+        dns = makeInnerDns()
         return inUse === undefined ? Effect.void : stop
       }),
       dnsIsDead: () => state._tag === "Answers" && dns.dead(),
