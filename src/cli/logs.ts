@@ -2,7 +2,7 @@
 import { Clock, Console, Effect, Option, Schema, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { getInstance } from "./Instance.ts"
-import { getJson, Kubectl } from "./Kubectl.ts"
+import { cannot, getJson, Kubectl } from "./Kubectl.ts"
 import { instanceArgument, root, where } from "./root.ts"
 import { ageOf, type Colour, Colours, type Paint, painter, plain } from "./Words.ts"
 
@@ -73,11 +73,8 @@ export interface NoLines {
   readonly now: number
 }
 
-/** Why there is no line about an instance, and where more is to be had. */
+/** Why there is no line about an instance in the logs of these pods, and where more is to be had. */
 export const noLines = ({ name, namespace, now, operatorNamespace, pods, since }: NoLines): string => {
-  if (pods.length === 0) {
-    return `no pod of the operator is in namespace ${operatorNamespace}: it does not run there. --operator-namespace names another one`
-  }
   const ages = pods.map(({ metadata }) => {
     const age = ageOf(metadata.creationTimestamp, now)
     return age === undefined ? metadata.name : `${metadata.name} (there for ${age})`
@@ -157,6 +154,11 @@ export const logs = Command.make(
       "pods",
       SELECTOR,
     ])
+    if (pods.length === 0) {
+      return yield* cannot(
+        `no pod of the operator is in namespace ${operatorNamespace}: it does not run there. --operator-namespace names another one`,
+      )
+    }
     const { namespace } = found.instance.metadata
     const now = yield* Clock.currentTimeMillis
     yield* Console.error(noLines({ namespace, name, since, operatorNamespace, pods, now }))

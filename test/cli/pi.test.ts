@@ -517,8 +517,9 @@ describe("logs", () => {
       const said = yield* runPi(["logs", "one"], { [PI]: instance, logs: "", "get pods": { items: [] } })
       assert.match(
         said.err,
-        /^no pod of the operator is in namespace platform-operator: .*--operator-namespace/,
+        /^kubectl pi: no pod of the operator is in namespace platform-operator: .*--operator-namespace/,
       )
+      assert.strictEqual(said.exitCode, 1)
     }),
   )
 

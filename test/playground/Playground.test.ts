@@ -515,6 +515,8 @@ describe("the story", () => {
     const text = nextSteps({ ...options, hasKubectl: true })
     assert.notInclude(text, "no kubectl")
     assert.include(nextSteps({ ...options, hasKubectl: false }), "no kubectl on this machine")
+    const spaced = nextSteps({ ...options, kubeconfig: "/my work/k", hasKubectl: true })
+    assert.include(spaced, "export KUBECONFIG='/my work/k'")
     for (const words of [
       "get pi -A -w",
       "delete statefulset",

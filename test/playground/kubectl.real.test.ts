@@ -528,4 +528,19 @@ describe("Ctrl-C", () => {
     assert.deepStrictEqual([code, err], [0, ""])
     assert.isFalse(existsSync(folder))
   })
+
+  it.each(["SIGINT", "SIGHUP"] as const)(
+    "by %s leaves nothing when nobody reads what it says",
+    async (signal) => {
+      const other = path.join(place, `unheard-${signal}`)
+      const { child, says } = playground("--port", "0", "--speed", SPEED, "--folder", other)
+      await says("The instance is Ready")
+      const gone = new Promise<number | null>((resolve) => child.once("exit", resolve))
+      child.stdout.destroy()
+      child.stderr.destroy()
+      child.kill(signal)
+      assert.strictEqual(await gone, 0)
+      assert.isFalse(existsSync(other))
+    },
+  )
 })

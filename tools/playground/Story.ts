@@ -92,6 +92,10 @@ export interface NextSteps {
   readonly hostNamespace: string
 }
 
+/** As a shell reads it as one word: a checkout may lie in a folder with a space in its name. */
+export const word = (text: string): string =>
+  /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+
 /** What one can do with a playground whose example is Ready. */
 export const nextSteps = ({
   hasKubectl,
@@ -103,12 +107,12 @@ export const nextSteps = ({
 }: NextSteps): string => `
 The instance is Ready. This terminal goes on telling what becomes of it; in another one:
 ${hasKubectl ? "" : "(there is no kubectl on this machine yet: https://kubernetes.io/docs/tasks/tools)\n"}
-  export KUBECONFIG=${kubeconfig}
+  export KUBECONFIG=${word(kubeconfig)}
   kubectl get pi -A -w                        # watch it
   kubectl -n team-a describe pi one           # its conditions and Events
   kubectl get all -n ${hostNamespace}   # what was made for it
   kubectl -n platform-operator logs -l app.kubernetes.io/name=platform-operator   # what the operator did
-  make kubectl-pi && PATH=$PWD/dist:$PWD/node_modules/.bin:$PATH kubectl pi status one -n team-a   # how far it is
+  make kubectl-pi && PATH="$PWD/dist:$PWD/node_modules/.bin:$PATH" kubectl pi status one -n team-a   # how far it is
 
 Break something, and see it repaired:
   kubectl -n ${hostNamespace} delete statefulset vcluster

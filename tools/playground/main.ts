@@ -10,7 +10,7 @@ import { type Options, parseOptions, USAGE } from "./Options.ts"
 import { example, exampleHostNamespace, type Playground, startPlayground } from "./Playground.ts"
 import { makePodLogs } from "./PodLog.ts"
 import { Refusal } from "./Refusal.ts"
-import { makeStory, nextSteps } from "./Story.ts"
+import { makeStory, nextSteps, word } from "./Story.ts"
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const complain = (line: string) => process.stderr.write(`playground: ${line}\n`)
@@ -18,7 +18,15 @@ const complain = (line: string) => process.stderr.write(`playground: ${line}\n`)
 /** What has been begun, last first: each is ended whatever becomes of the others. */
 const begun: Array<() => void | Promise<void>> = []
 
-const end = async (code: number): Promise<never> => {
+let ending: Promise<never> | undefined
+
+/** Once: who asks again waits with the first, whose work is not cut off by an exit. */
+const end = (code: number): Promise<never> => {
+  ending ??= undoAll(code)
+  return ending
+}
+
+const undoAll = async (code: number): Promise<never> => {
   for (const undo of begun.splice(0).toReversed()) {
     try {
       await undo()
@@ -36,9 +44,10 @@ const fail = (error: unknown): Promise<never> => {
   return end(1)
 }
 
-/** The first of them ends it; so does a terminal or a pipe that is gone. */
+/** The first of them ends it; so does a terminal or a pipe that is gone, to which nothing more can be said. */
 const endOnSignals = () => {
   process.stdout.on("error", () => void end(0))
+  process.stderr.on("error", () => void end(0))
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.once(signal, () => {
       say("\nThe playground ends, and leaves nothing behind.")
@@ -107,7 +116,9 @@ const run = async (options: Options) => {
   begun.push(playground.stop)
   const { ahead, api, enter, now } = playground
   handler = handlerOf({ ahead, api, enter, now, logs, credentials, token })
-  say(`The operator runs. Its cluster answers at ${server}: kubectl --kubeconfig ${config} get pi -A -w`)
+  say(
+    `The operator runs. Its cluster answers at ${server}: kubectl --kubeconfig ${word(config)} get pi -A -w`,
+  )
   say("Applying examples/one.yaml in namespace team-a; about a minute of simulated time to Ready:")
   follow(playground, folder, listening, options)
   playground.apply(example())

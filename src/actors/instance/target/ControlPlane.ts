@@ -116,14 +116,16 @@ export const controlPlaneState = (
   if (wanted === 0) {
     return { ready: false, message: "statefulset/vcluster is scaled to 0 replicas", explained: true }
   }
-  const current =
-    (seen.status?.observedGeneration ?? 0) >= (seen.metadata.generation ?? 0) &&
-    seen.status?.currentRevision === seen.status?.updateRevision
-  if (current && readyReplicas >= wanted) {
+  const isObserved = (seen.status?.observedGeneration ?? 0) >= (seen.metadata.generation ?? 0)
+  const isRolledOut = seen.status?.currentRevision === seen.status?.updateRevision
+  if (isObserved && isRolledOut && readyReplicas >= wanted) {
     return { ready: true, message: "statefulset/vcluster is ready", explained: true }
   }
   const reason = podReason(pods)
-  const base = `statefulset/vcluster has ${readyReplicas} of ${wanted} replicas ready`
+  const base =
+    readyReplicas < wanted
+      ? `statefulset/vcluster has ${readyReplicas} of ${wanted} replicas ready`
+      : `statefulset/vcluster was changed, and ${isObserved ? "its pods are being replaced" : "its controller has not seen that yet"}`
   const explained = reason !== undefined
   return { ready: false, message: explained ? `${base}; ${reason}` : base, explained }
 }

@@ -57,6 +57,13 @@ describe("a control plane", () => {
     })
   }
 
+  it("whose replicas are ready but not as wanted says what is waited for", () => {
+    const unseen = controlPlaneState(statefulSet({ generation: 2, status: current }), [])
+    assert.match(unseen.message, /changed, and its controller has not seen that yet$/)
+    const rolling = controlPlaneState(statefulSet({ status: { ...current, updateRevision: "b" } }), [])
+    assert.match(rolling.message, /changed, and its pods are being replaced$/)
+  })
+
   const starting = statefulSet({ replicas: 1, status: { observedGeneration: 1 } })
   const says = (...pods: ReadonlyArray<KubeObject>) => controlPlaneState(starting, pods).message
 
