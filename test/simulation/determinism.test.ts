@@ -1,6 +1,7 @@
 // One seed is one run: the operator and every twin write the same trace, byte by byte.
 import { assert, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
+import { makeSpans } from "../support/spans.ts"
 import { runSimulation, until } from "../twins/simulation/Simulation.ts"
 import { seeds } from "../twins/simulation/seeds.ts"
 import { makeWorld } from "../twins/world/World.ts"
@@ -9,7 +10,7 @@ import { makeWorld } from "../twins/world/World.ts"
 vi.setConfig({ testTimeout: 600_000 })
 
 const life = Effect.gen(function* () {
-  const world = yield* makeWorld()
+  const world = yield* makeWorld({ spans: makeSpans() })
   const operator = yield* world.startOperator()
   world.apply()
   yield* until(() => world.status()?.phase === "Installing", "5 minutes", "the install has begun")
@@ -19,13 +20,15 @@ const life = Effect.gen(function* () {
   yield* until(() => world.instance() === undefined, "10 minutes", "the instance is gone")
 })
 
-it.each(seeds(2))("the same seed writes the same trace: seed %i", (seed) => {
-  const first = runSimulation(life, { seed }).trace
-  const second = runSimulation(life, { seed }).trace
+it.each(seeds(2))("the same seed writes the same trace, and comes to the same digest: seed %i", (seed) => {
+  const { trace: first, digest } = runSimulation(life, { seed, digested: true })
+  const { trace: second, digest: again } = runSimulation(life, { seed, digested: true })
   const differs = first.lines.findIndex((line, index) => line !== second.lines[index])
   assert.strictEqual(second.lines[differs], first.lines[differs], `line ${differs}`)
   assert.strictEqual(second.lines.length, first.lines.length)
   assert.isAbove(first.lines.length, 500)
+  assert.isDefined(digest)
+  assert.strictEqual(again, digest)
 })
 
 it("another seed writes another trace", () => {

@@ -4,6 +4,7 @@ import { Effect, Option } from "effect"
 import { makeTracing, TraceIds } from "../../src/services/Telemetry/makeTracing.ts"
 import { makeTracer } from "../../src/services/Telemetry/TracedSpans.ts"
 import { Tracing } from "../../src/services/Telemetry/Tracing.ts"
+import { Prng } from "../twins/simulation/Prng.ts"
 
 export interface SeenSpan {
   readonly name: string
@@ -29,7 +30,16 @@ export interface SpanOptions {
   readonly keep?: boolean
 }
 
-/** One collector, over as many processes as run in what is traced. */
+/** Of ids whose seed nobody has given. */
+const anySeed = 0
+/** None of those that the kernel and the services of a simulation draw from. */
+const stream = 3
+
+/** So many bytes in hexadecimal; 32 bits that are zero become one that is not, so that no id is all zeroes. */
+const bytesFrom = (prng: Prng, count: number): string =>
+  Array.from({ length: count / 4 }, () => (prng.next() || 1).toString(16).padStart(8, "0")).join("")
+
+/** One collector, over as many processes as run in what is traced. Its ids are drawn from a seed: the world's, in one. */
 export const makeSpans = ({ redact = (text) => text, sampler, keep = true }: SpanOptions = {}) => {
   const all: Array<SeenSpan> = []
   const processor: tracing.SpanProcessor = {
@@ -53,7 +63,8 @@ export const makeSpans = ({ redact = (text) => text, sampler, keep = true }: Spa
     forceFlush: () => Promise.resolve(),
     shutdown: () => Promise.resolve(),
   }
-  const ids = new TraceIds()
+  let prng = new Prng(anySeed, stream)
+  const ids = new TraceIds((count) => bytesFrom(prng, count))
   const provider = new tracing.BasicTracerProvider({
     idGenerator: ids,
     spanProcessors: [processor],
@@ -67,6 +78,10 @@ export const makeSpans = ({ redact = (text) => text, sampler, keep = true }: Spa
     all,
     tracer,
     service,
+    /** From now on the ids are those of this seed. */
+    seed: (seed: number) => {
+      prng = new Prng(seed, stream)
+    },
     named,
     roots: () => all.filter(({ parentSpanId }) => parentSpanId === undefined),
     inTrace: (traceId: string) => all.filter((span) => span.traceId === traceId),

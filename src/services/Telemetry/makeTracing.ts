@@ -35,8 +35,13 @@ const random = (count: number): string => {
 export class TraceIds {
   #traceId: string | undefined
   #spanId: string | undefined
-  generateTraceId = (): string => this.#traceId ?? random(bytes.trace)
-  generateSpanId = (): string => this.#spanId ?? random(bytes.span)
+  readonly #draw: (count: number) => string
+  /** `draw`: gives so many bytes of chance in hexadecimal, not all of them zero. Default: from the system. */
+  constructor(draw: (count: number) => string = random) {
+    this.#draw = draw
+  }
+  generateTraceId = (): string => this.#traceId ?? this.#draw(bytes.trace)
+  generateSpanId = (): string => this.#spanId ?? this.#draw(bytes.span)
   with<A>(ids: { readonly traceId?: string; readonly spanId: string }, run: () => A): A {
     this.#traceId = ids.traceId
     this.#spanId = ids.spanId

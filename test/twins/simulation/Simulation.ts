@@ -37,6 +37,8 @@ export interface SimulateOptions {
   readonly maxSteps?: number
   /** Whether errors and spans know where they come from, which takes a tenth of the time. Default: true. */
   readonly stacks?: boolean
+  /** Whether the run gives a digest of all that has happened in it. Default: when `make simulate` asks for it. */
+  readonly digested?: boolean
 }
 
 const defaultStart = new Date("2026-01-01T00:00:00Z")
@@ -99,7 +101,7 @@ const servicesOf = (kernel: Kernel, trace: Trace) => {
 }
 
 /** A world in which nothing has run yet, and what its program can ask of it. */
-export const prepare = (options: SimulateOptions & { readonly digested?: boolean }) => {
+export const prepare = (options: SimulateOptions) => {
   const kernel = new Kernel({
     seed: options.seed,
     start: (options.start ?? defaultStart).getTime(),
@@ -120,6 +122,8 @@ export interface SimulationRun<A> {
   /** Virtual time that has passed, in milliseconds. */
   readonly elapsed: number
   readonly steps: number
+  /** Of all that has happened, when it was asked for. */
+  readonly digest: string | undefined
 }
 
 /** The same as `simulate`, with what is known of the run. */
@@ -127,8 +131,9 @@ export const runSimulation = <A, E>(
   effect: Effect.Effect<A, E, Simulation | Scope.Scope>,
   options: SimulateOptions,
 ): SimulationRun<A> => {
-  const { kernel, trace, begin } = prepare({ ...options, digested: areWorldsAsked() })
+  const { kernel, trace, begin } = prepare({ ...options, digested: options.digested ?? areWorldsAsked() })
   let exit: Exit.Exit<A, E> | undefined
+  let digest: string | undefined
   const { stackTraceLimit } = Error
   if (options.stacks === false) Error.stackTraceLimit = 0
   try {
@@ -142,12 +147,12 @@ export const runSimulation = <A, E>(
   } finally {
     Error.stackTraceLimit = stackTraceLimit
     trace.digest(() => `${kernel.stepsMade} steps`)
-    const digest = trace.digested()
+    digest = trace.digested()
     if (digest !== undefined) noteWorld(nameOfTest(), digest)
   }
   if (exit === undefined) throw stuck("deadlock", kernel)
   if (Exit.isFailure(exit)) throw explain(asError(Cause.squash(exit.cause)), kernel, trace)
-  return { result: exit.value, trace, elapsed: kernel.elapsed, steps: kernel.stepsMade }
+  return { result: exit.value, trace, elapsed: kernel.elapsed, steps: kernel.stepsMade, digest }
 }
 
 /** Runs the program to its end and gives its result. Throws what it failed with, and how to replay it. */

@@ -164,6 +164,8 @@ const decoded = (object: KubeObject): PlatformInstance => {
 export const makeWorld = Effect.fnUntraced(function* (options: WorldOptions = {}) {
   const simulation = yield* Simulation
   const settings = { ...defaults, ...options.settings }
+  // The id of a trace stands in an annotation, and so in what the world comes to.
+  options.spans?.seed(simulation.seed)
   const host = yield* makeApiServer({ name: "host" })
   const { books, written, network } = keepBooks(host, yield* makeNetwork, simulation)
   yield* runControllerManager(host, {})
