@@ -14,6 +14,9 @@ const MADV_DOFORK = 11
 const PR_SET_PDEATHSIG = 1
 const SIGKILL = 9
 
+/** Seconds after which a copy that still runs is taken for one that hangs: it is killed, and counts as died. */
+const patience = 600
+
 const load = async () => {
   const able = process.platform === "linux" && isMainThread && process.execArgv.includes("--single-threaded")
   const koffi = able ? await import("koffi").catch(() => undefined) : undefined
@@ -27,7 +30,8 @@ const load = async () => {
   const exit: (code: number) => void = libc.func("void _exit(int code)")
   const madvise: Madvise = libc.func("int madvise(uint64_t at, uint64_t length, int advice)")
   const prctl: (option: number, value: number) => number = libc.func("int prctl(int option, ulong value)")
-  return { fork, pipe, waitpid, exit, madvise, prctl }
+  const alarm: (seconds: number) => number = libc.func("uint alarm(uint seconds)")
+  return { fork, pipe, waitpid, exit, madvise, prctl, alarm }
 }
 
 const libc = await load()
@@ -104,6 +108,7 @@ export const fork = (): Forked => {
   const pid = libc.fork()
   if (pid === 0) {
     libc.prctl(PR_SET_PDEATHSIG, SIGKILL)
+    libc.alarm(patience)
     return {
       is: "copy",
       end: (text) => {
