@@ -1,14 +1,11 @@
 // Kills the operator at calls of a workload, and has the world come to the same end as without.
 import { assert } from "@effect/vitest"
 import { note } from "../support/figures.ts"
-import { canFork } from "../support/fork.ts"
-import type { Answer } from "../twins/crash/Copies.ts"
 import {
-  compare,
+  compareAt,
   describePoint,
   type Played,
   play,
-  playEach,
   type Reached,
   type Workload,
 } from "../twins/crash/Crash.ts"
@@ -67,12 +64,10 @@ export const pairs = (
   seed: number,
   firsts: ReadonlyArray<CrashPoint>,
   each: number,
-): ReadonlyArray<CrashPoint> => {
-  const played = playEach(workload, seed, firsts, ({ recovery }) => recovery)
-  return firsts.flatMap((first, index) => {
-    const answer = played.get(formatPoint(first))
-    if (answer?.is !== "found") throw new Error(answer?.message ?? "it was not played")
-    const seconds = answer.found.flatMap(({ number, writes }) =>
+): ReadonlyArray<CrashPoint> =>
+  firsts.flatMap((first, index) => {
+    const { recovery } = play(workload, seed, first)
+    const seconds = recovery.flatMap(({ number, writes }) =>
       (writes ? (["before", "after"] as const) : (["before"] as const)).map((moment) => ({
         call: number,
         moment,
@@ -83,7 +78,6 @@ export const pairs = (
       again: { ...second, death: deaths[(index + number) % deaths.length] ?? "container" },
     }))
   })
-}
 
 /**
  * The calls from the engine's first to the last: in between, and half a minute longer, a power cut can tear what the
@@ -223,38 +217,30 @@ const failuresOf = (
   const points = pointsOf(undisturbed, seed)
   assert.isAbove(points.length, 0)
   const began = performance.now()
-  const failures: Array<string> = []
   const failed = (point: CrashPoint, found: ReadonlyArray<string>) => {
     const command = replayCommand(seed, { POINT: formatPoint(point), FULL: full ? "1" : undefined })
     const text = [describePoint(undisturbed.calls, point), `to replay it: ${command}`, ...found].join("\n  ")
     // A run takes long: what it finds is said at once.
     console.info(text)
-    failures.push(text)
+    return [text]
   }
-  let told = 0
-  const tell = (text: string, answer: Answer<ReadonlyArray<string>>) => {
-    if (full && told % 50 === 0) console.info(`${workload.name}: ${told} of ${points.length}`)
-    told += 1
-    const point = parsePoint(text)
-    if (answer.is === "thrown") return failed(point, [answer.message])
-    if (answer.is === "lost") return
-    const all = answer.found
-    const ways = [point.death, ...(point.again === undefined ? [] : [point.again.death])]
-    const more = ofHelm(undisturbed, point, revisionsMore(all))
-    const left = all.filter(
-      (each) =>
-        !isTolerated(each, more) &&
-        !(ways.includes("power") && isLostPackage(each, all)) &&
-        !ways.some((way) => isToleratedBy(workload, each, way)),
-    )
-    if (left.length > 0) failed(point, left)
-  }
-  playEach(workload, seed, points, (disturbed, point) => compare(undisturbed, disturbed, point), {
-    tell,
-    // Whoever plays one again looks into it: in this process, and from the beginning.
-    copied: canFork && replayed() === undefined,
+  const failures = points.flatMap((point, index) => {
+    if (full && index % 50 === 0) console.info(`${workload.name}: ${index} of ${points.length}`)
+    try {
+      const all = compareAt(workload, seed, undisturbed, point)
+      const ways = [point.death, ...(point.again === undefined ? [] : [point.again.death])]
+      const more = ofHelm(undisturbed, point, revisionsMore(all))
+      const found = all.filter(
+        (each) =>
+          !isTolerated(each, more) &&
+          !(ways.includes("power") && isLostPackage(each, all)) &&
+          !ways.some((way) => isToleratedBy(workload, each, way)),
+      )
+      return found.length === 0 ? [] : failed(point, found)
+    } catch (error) {
+      return failed(point, [error instanceof Error ? error.message : String(error)])
+    }
   })
-  assert.strictEqual(told, points.length)
   const twice = points.filter(({ again }) => again !== undefined).length
   note({
     suite: "crash points",

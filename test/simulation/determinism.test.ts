@@ -2,11 +2,9 @@
 import { assert, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { makeSpans } from "../support/spans.ts"
-import { play } from "../twins/crash/Crash.ts"
 import { runSimulation, until } from "../twins/simulation/Simulation.ts"
 import { seeds } from "../twins/simulation/seeds.ts"
 import { makeWorld } from "../twins/world/World.ts"
-import { workloads } from "./workloads.ts"
 
 // Nothing here waits in real time: how long it takes says what else the machine is doing.
 vi.setConfig({ testTimeout: 600_000 })
@@ -31,13 +29,6 @@ it.each(seeds(2))("the same seed writes the same trace, and comes to the same di
   assert.isAbove(first.lines.length, 500)
   assert.isDefined(digest)
   assert.strictEqual(again, digest)
-})
-
-it.each(Object.values(workloads))("the same seed comes to the same digest: $name", (workload) => {
-  const traced = { ...workload, world: { ...workload.world, spans: makeSpans({ keep: false }) } }
-  const [first, second] = [1, 2].map(() => play(traced, 1, undefined, { digested: true }).digest)
-  assert.isDefined(first)
-  assert.strictEqual(second, first)
 })
 
 it("another seed writes another trace", () => {

@@ -5,7 +5,7 @@ import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { play, type Workload } from "../twins/crash/Crash.ts"
 import { type CrashPoint, deaths, formatPoint, parsePoint } from "../twins/crash/Point.ts"
 import { replayCommand } from "../twins/simulation/seeds.ts"
-import { assertSameEnd, crashTimeout } from "./crashes.ts"
+import { assertSameEnd } from "./crashes.ts"
 
 /** Comes to another end whenever the operator dies. */
 const marked: Workload = {
@@ -82,7 +82,7 @@ describe("a point", () => {
 })
 
 describe("a failed crash test", () => {
-  it("prints a command that plays this seed and point alone", { timeout: crashTimeout }, () => {
+  it("prints a command that plays this seed and point alone", () => {
     const seed = 3
     const points = play(marked, seed)
       .moments.filter(({ aftermath, writes }) => writes && !aftermath)

@@ -1,17 +1,14 @@
 // Plays a workload undisturbed, then again with the operator killed at one of its calls, and compares what the two
 // worlds have come to.
 import { Effect, type Scope } from "effect"
-import { canFork } from "../../support/fork.ts"
 import { Unanswered } from "../helm/Session.ts"
 import { runSimulation, type Simulation } from "../simulation/Simulation.ts"
 import { editByHand, keepInvariants } from "../world/Invariants.ts"
-import type { Lost } from "../world/OperatorPod.ts"
 import type { Death, Operator } from "../world/Operators.ts"
 import { makeWorld, type World, type WorldOptions } from "../world/World.ts"
-import { type Answer, Copies } from "./Copies.ts"
 import type { CrashPlan, EdgeCall, Moment } from "./Edge.ts"
 import { differences, type EndState } from "./EndState.ts"
-import { type Again, type CrashPoint, formatPoint } from "./Point.ts"
+import type { Again, CrashPoint } from "./Point.ts"
 
 export interface Workload {
   readonly name: string
@@ -50,8 +47,6 @@ export interface Played {
   readonly recovery: ReadonlyArray<EdgeCall>
   /** It has died in its recovery, too. */
   readonly diedAgain: boolean
-  /** Of all that has happened, when it was asked for. */
-  readonly digest: string | undefined
 }
 
 const isTargetReady = (world: World) =>
@@ -64,11 +59,6 @@ const toRecover = "6 minutes"
 
 type Phase = "before" | "during" | "after"
 
-/** Whether what is played gives its digest: by default when `make simulate` asks for it. */
-export interface PlayOptions {
-  readonly digested?: boolean
-}
-
 /** Counts the calls of the first operator during the workload, notes the moments, and says where it dies. */
 class Script {
   readonly calls: Array<EdgeCall> = []
@@ -80,20 +70,17 @@ class Script {
   diedAgain = false
   phase: Phase = "before"
   world: World | undefined
-  point: CrashPoint | undefined
-  private readonly copies: Pick<Copies<unknown>, "at" | "inRecovery"> | undefined
+  private readonly point: CrashPoint | undefined
   /** By the operator's own count of its calls. */
   private readonly counted = new Map<number, EdgeCall>()
 
-  /** `copies`: of the world at its calls, each with a point of its own. */
-  constructor(point: CrashPoint | undefined, copies?: Pick<Copies<unknown>, "at" | "inRecovery">) {
+  constructor(point: CrashPoint | undefined) {
     this.point = point
-    this.copies = copies
   }
 
   private reach(call: EdgeCall, moment: Moment): void {
     const { world } = this
-    if (this.point !== undefined || this.copies !== undefined || world === undefined) return
+    if (this.point !== undefined || world === undefined) return
     const left = world.moment()
     if (this.moments.has(left)) return
     this.moments.set(left, {
@@ -113,7 +100,6 @@ class Script {
   }
 
   private dies(call: EdgeCall): Moment | undefined {
-    this.point ??= this.copies?.at(call.number)
     const { point } = this
     if (call.number !== point?.call) return undefined
     this.died = true
@@ -128,7 +114,6 @@ class Script {
     if (!this.died || this.diedAgain || this.phase === "after") return undefined
     const number = this.recovery.length + 1
     this.recovery.push({ ...call, number })
-    if (this.point?.again === undefined) this.point = this.copies?.inRecovery(number) ?? this.point
     const { again } = this.point ?? {}
     if (again === undefined || again.call !== number) return undefined
     if (again.moment === "before") return this.diesAgain(again, call)
@@ -174,27 +159,21 @@ class Script {
   }
 }
 
-export const play = (
-  workload: Workload,
-  seed: number,
-  point?: CrashPoint,
-  options: PlayOptions = {},
-): Played => perform(workload, seed, new Script(point), options)
-
-const perform = (workload: Workload, seed: number, script: Script, options: PlayOptions): Played => {
+export const play = (workload: Workload, seed: number, point?: CrashPoint): Played => {
+  const script = new Script(point)
   let operator: Operator | undefined
   const onHelm = (method: string, path: string) => {
-    if (!script.asked(method, path) || script.point === undefined) return
-    operator?.killNow(script.point.death)
+    if (!script.asked(method, path) || point === undefined) return
+    operator?.killNow(point.death)
     // It lives on when the operator alone has died.
-    if (script.point.death !== "process") throw new Unanswered()
+    if (point.death !== "process") throw new Unanswered()
   }
   const program = Effect.gen(function* () {
     const made = yield* makeWorld({
       traced: false,
       tenantAuth: true,
       onHelm,
-      powerCutTakes: (): Lost => script.point?.lost ?? "some",
+      ...(point?.lost === undefined ? {} : { powerCutTakes: point.lost }),
       ...workload.world,
     })
     const invariants = keepInvariants(made)
@@ -202,7 +181,7 @@ const perform = (workload: Workload, seed: number, script: Script, options: Play
     script.world = world
     const { elapsed } = world.simulation
     operator = yield* world.startOperator({
-      death: () => script.point?.death ?? "container",
+      ...(point === undefined ? {} : { death: point.death }),
       plan: script.plan,
       onAnswer: (call) => {
         script.answered(call)
@@ -230,63 +209,9 @@ const perform = (workload: Workload, seed: number, script: Script, options: Play
     return { end, took, broken: invariants.broken() }
   })
   // Thousands are played, and what fails in one is told by its words.
-  const { result, digest } = runSimulation(program, { seed, stacks: false, ...options })
+  const { result } = runSimulation(program, { seed, stacks: false })
   const { calls, moments, died, recovery, diedAgain } = script
-  return { calls, moments: [...moments.values()], died, recovery, diedAgain, digest, ...result }
-}
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-/** Plays one anew, from its beginning. */
-const answerAnew = <A>(
-  workload: Workload,
-  seed: number,
-  point: CrashPoint,
-  judge: (played: Played, point: CrashPoint) => A,
-  options: PlayOptions,
-): Answer<A> => {
-  try {
-    return { is: "found", found: judge(play(workload, seed, point, options), point) }
-  } catch (error) {
-    return { is: "thrown", message: wordsOf(error) }
-  }
-}
-
-export interface EachOptions<A> extends PlayOptions {
-  /** Told of each at once. */
-  readonly tell?: (point: string, answer: Answer<A>) => void
-  /** Each from a copy of one world, or anew from its beginning, which comes to the same. Default: copies where they can be made. */
-  readonly copied?: boolean
-}
-
-/** Plays each of the points, and has it judged: by the text of the point, what is said of it. What is said is JSON. */
-export const playEach = <A>(
-  workload: Workload,
-  seed: number,
-  points: ReadonlyArray<CrashPoint>,
-  judge: (played: Played, point: CrashPoint) => A,
-  { tell = () => undefined, copied = canFork, ...options }: EachOptions<A> = {},
-): ReadonlyMap<string, Exclude<Answer<A>, { readonly is: "lost" }>> => {
-  const answers = new Map<string, Exclude<Answer<A>, { readonly is: "lost" }>>()
-  const hear = (point: string, answer: Answer<A>): void => {
-    if (answer.is === "lost") return
-    answers.set(point, answer)
-    tell(point, answer)
-  }
-  if (copied) {
-    const copies = new Copies<A>(points, hear)
-    const end = (judged: (point: CrashPoint) => Answer<A>) => copies.finish(judged)
-    try {
-      const played = perform(workload, seed, new Script(undefined, copies), options)
-      end((point) => ({ is: "found", found: judge(played, point) }))
-    } catch (error) {
-      end(() => ({ is: "thrown", message: wordsOf(error) }))
-    }
-  }
-  const left = points.filter((point) => !answers.has(formatPoint(point)))
-  if (copied && left.length > 0) console.info(`${workload.name}: ${left.length} copies were lost`)
-  for (const point of left) hear(formatPoint(point), answerAnew(workload, seed, point, judge, options))
-  return answers
+  return { calls, moments: [...moments.values()], died, recovery, diedAgain, ...result }
 }
 
 export const describePoint = (
@@ -299,8 +224,14 @@ export const describePoint = (
     : `${first}, and ${again.death} ${again.moment} call ${again.call} of the recovery`
 }
 
-/** Each difference that a death at this point has made, and what it has broken, in words. */
-export const compare = (undisturbed: Played, disturbed: Played, point: CrashPoint): ReadonlyArray<string> => {
+/** Each difference that a death at this point makes, and what it breaks, in words. */
+export const compareAt = (
+  workload: Workload,
+  seed: number,
+  undisturbed: Played,
+  point: CrashPoint,
+): ReadonlyArray<string> => {
+  const disturbed = play(workload, seed, point)
   const found = [...differences(undisturbed.end, disturbed.end), ...disturbed.broken]
   if (!disturbed.died) return [`it has not died: the call was not made again`, ...found]
   return point.again === undefined || disturbed.diedAgain
