@@ -1,9 +1,9 @@
 // `kubectl pi status`: conditions, the gates an instance passes on its way, what is waited for and since when.
 import { Clock, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { ANNOTATION_APPROVED, ANNOTATION_PAUSED } from "../schema/Names.ts"
+import { ANNOTATION_PAUSED } from "../schema/Names.ts"
 import { epochMillis } from "../schema/Time.ts"
-import { APPROVAL, MAINTENANCE_WINDOW, reasonUrl } from "./Documentation.ts"
+import { MAINTENANCE_WINDOW, reasonUrl } from "./Documentation.ts"
 import { dayTwoFacts, dayTwoOf } from "./dayTwo.ts"
 import { type Condition, conditionOf, getInstance, type Instance } from "./Instance.ts"
 import { PiError } from "./Kubectl.ts"
@@ -93,7 +93,7 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
   if (ready === undefined) {
     return { reason: "Pending", message: "the operator has not looked at it yet: is it running?" }
   }
-  const { pausedSince, asleepSince, windowOpens, awaitsApproval } = dayTwoOf(instance, now)
+  const { pausedSince, asleepSince, windowOpens } = dayTwoOf(instance, now)
   if (ready.status !== "True") {
     const told = toldBy(instance, ready, target)
     const { reason = "", message = "" } = told
@@ -124,10 +124,6 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
   if (pausedSince !== undefined) {
     const message = `generation ${generation} is applied when annotation ${ANNOTATION_PAUSED} goes`
     return { reason: "Paused", message, since: pausedSince }
-  }
-  if (awaitsApproval === generation) {
-    const message = `generation ${generation} is applied with annotation ${ANNOTATION_APPROVED}="${generation}"; kubectl pi plan ${instance.metadata.name} says what it would do`
-    return { reason: APPROVAL, message }
   }
   const upgrades = instance.spec?.version !== instance.status?.installedVersion
   return upgrades && windowOpens !== undefined

@@ -2,15 +2,7 @@
 // it outlives the process, and kubectl pi reads it. It belongs to one life (UID) of the instance: copies have it, too. Pure.
 import { Option, Result, Schema } from "effect"
 import { type Annotated, readAnnotations } from "./Annotations.ts"
-import {
-  ANNOTATION_APPROVE,
-  ANNOTATION_APPROVED,
-  ANNOTATION_DAY_TWO,
-  ANNOTATION_PAUSED,
-  ANNOTATION_PLAN,
-  ANNOTATION_SLEEP,
-  ANNOTATION_WINDOW,
-} from "./Names.ts"
+import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_SLEEP, ANNOTATION_WINDOW } from "./Names.ts"
 import { parseWindows, type Windows } from "./Windows.ts"
 
 const Strings = Schema.Record(Schema.String, Schema.String)
@@ -37,12 +29,6 @@ export const DayTwoMemo = Schema.Struct({
   sleep: Schema.optionalKey(Sleep),
   /** The values that count, by annotation. */
   kept: Schema.optionalKey(Strings),
-  /** What was asked for a plan of and has got it, with the generation it was for: `spec 3`. */
-  planned: Schema.optionalKey(Schema.String),
-  /** The generation that waits for approval. */
-  awaits: Schema.optionalKey(Schema.Finite),
-  /** A change has waited whose plan takes data away, and none since has a plan that takes none. */
-  grave: Schema.optionalKey(Schema.Literal(true)),
   /** Wrong values that were told of, by annotation. */
   told: Schema.optionalKey(Strings),
 })
@@ -70,9 +56,6 @@ export const memoText = (memo: DayTwoMemo): string | undefined => {
   return Object.keys(rest).length === 0 ? undefined : encodeMemo(memo)
 }
 
-/** What is remembered of a plan that was made. */
-export const plannedMark = (asked: string, generation: number): string => `${asked} ${generation}`
-
 /** What is news. */
 export type DayTwoNews =
   | { readonly _tag: "Invalid"; readonly message: string }
@@ -88,12 +71,6 @@ export interface DayTwo {
   readonly sleep: Option.Option<Sleep>
   /** Inside of which repairs and upgrades begin; absent: at any time. */
   readonly windows: Option.Option<Windows>
-  /** A version, or `spec`: what a plan is asked of. */
-  readonly plan: Option.Option<string>
-  /** Every change waits for approval. */
-  readonly approve: boolean
-  /** The generation that is approved. */
-  readonly approved: Option.Option<number>
   readonly memo: DayTwoMemo
   readonly news: ReadonlyArray<DayTwoNews>
 }
@@ -119,18 +96,10 @@ export const followDayTwo = (
   // Neither is anything taken down in a pause, nor is anything woken.
   const sleeps = paused ? last.sleep !== undefined : kept[ANNOTATION_SLEEP] === "true"
   const sleep = sleeps ? (last.sleep ?? { askedAt: now }) : undefined
-  const isBad = new Set(bad.map(({ name }) => name))
-  const rightOf = (name: string) =>
-    Option.filter(Option.fromUndefinedOr(metadata.annotations?.[name]), () => !isBad.has(name))
-  const plan = rightOf(ANNOTATION_PLAN)
   const memo: DayTwoMemo = {
     uid: metadata.uid,
     ...(pausedSince === undefined ? {} : { pausedSince }),
     ...(sleep === undefined ? {} : { sleep }),
-    // Taken away and set again, it asks anew.
-    ...(last.planned === undefined || Option.isNone(plan) ? {} : { planned: last.planned }),
-    ...(last.awaits === undefined ? {} : { awaits: last.awaits }),
-    ...(last.grave === undefined ? {} : { grave: last.grave }),
     ...nonEmpty("kept", kept),
     ...nonEmpty("told", Object.fromEntries(bad.map(({ name, value }) => [name, briefly(value)]))),
   }
@@ -138,9 +107,6 @@ export const followDayTwo = (
     pausedSince: Option.fromUndefinedOr(pausedSince),
     sleep: Option.fromUndefinedOr(sleep),
     windows: windowsIn(memo),
-    plan,
-    approve: kept[ANNOTATION_APPROVE] === "required",
-    approved: Option.map(rightOf(ANNOTATION_APPROVED), Number),
     memo,
     news: [
       ...untold.map(({ message }) => ({ _tag: "Invalid", message }) as const),

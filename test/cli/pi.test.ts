@@ -787,73 +787,9 @@ describe("a mistake", () => {
   )
 })
 
-describe("plan", () => {
-  const made = {
-    format: 1,
-    uid: instance.metadata.uid,
-    version: "6.0.23",
-    generation: 2,
-    madeAt: "2026-01-01T00:00:00Z",
-    create: { ConfigMap: 2 },
-    update: {},
-    replace: { Service: 1 },
-    delete: { PersistentVolumeClaim: 1 },
-    replaced: ["Service wasmcloud/gateway"],
-    deleted: ["PersistentVolumeClaim wasmcloud/data"],
-    data: ["PersistentVolumeClaim wasmcloud/data"],
-  }
-  const answers = (plan: unknown) => ({
-    [PI]: instance,
-    [HISTORY]: { items: [{ data: { "plan.json": JSON.stringify(plan) } }] },
-  })
-
-  it.effect("tells what an install would do, and as JSON is the file", () =>
-    Effect.gen(function* () {
-      const said = yield* runPi(["plan", "one"], answers(made))
-      assert.match(said.out, /^Version 6\.0\.23 with the spec of generation 2, looked at /)
-      assert.match(said.out, /^create +ConfigMap +2$/m)
-      assert.match(said.out, /^delete +PersistentVolumeClaim +1$/m)
-      assert.include(said.out, "waits for approval:\n  PersistentVolumeClaim wasmcloud/data\n")
-      assert.include(said.out, "Replaced:\n  Service wasmcloud/gateway\n")
-      const json = yield* runPi(["plan", "one", "-o", "json"], answers(made))
-      assert.deepStrictEqual(JSON.parse(json.out), made)
-    }),
-  )
-
-  it.effect("says why there is none", () =>
-    Effect.gen(function* () {
-      const failed = { ...made, unreadable: "up (version 6.0.23): it throws" }
-      assert.include((yield* runPi(["plan", "one"], answers(failed))).out, "it throws")
-      const none = yield* runPi(["plan", "one"], { [PI]: instance, [HISTORY]: { items: [] } })
-      assert.include(none.err, "annotate pi one --namespace team-a platform.di-framework.dev/plan=spec")
-      // One of another life of that name is none of this one's.
-      const other = yield* runPi(["plan", "one"], answers({ ...made, uid: "another" }))
-      assert.include(other.err, "nobody has asked")
-      const edited = yield* runPi(["plan", "one"], answers({ ...made, format: 2 }))
-      assert.strictEqual(edited.exitCode, 1)
-      assert.match(edited.err, /none that this program can read/)
-    }),
-  )
-})
-
-it.effect("status says which generation waits for approval, and how it is given", () =>
-  Effect.gen(function* () {
-    const generation = 1 + (instance.metadata.generation ?? 0)
-    const memo = JSON.stringify({ uid: instance.metadata.uid, awaits: generation })
-    const annotations = { "platform.di-framework.dev/day-two": memo }
-    const waiting = { ...instance, metadata: { ...instance.metadata, generation, annotations } }
-    const said = yield* runPi(["status", "one"], { [PI]: waiting })
-    assert.include(said.out, `Approval:    generation ${generation} waits for it`)
-    assert.include(said.out, `platform.di-framework.dev/approved="${generation}"`)
-    assert.include(said.out, "docs/day-two.md#approval")
-    const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], { [PI]: waiting })).out)
-    assert.deepStrictEqual([json.awaitsApproval, json.waitingFor.reason], [generation, "Approval"])
-  }),
-)
-
 it.effect("--help is there for every command, and asks no cluster", () =>
   Effect.gen(function* () {
-    for (const command of ["status", "history", "plan", "events", "logs", "retry", "kubeconfig", "trace"]) {
+    for (const command of ["status", "history", "events", "logs", "retry", "kubeconfig", "trace"]) {
       const said = yield* runPi([command, "--help"], {})
       assert.strictEqual(said.exitCode, 0)
       assert.include(said.out, `kubectl pi ${command}`)

@@ -1,14 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"
-import { type DayTwoMemo, followDayTwo, memoOf, memoText, plannedMark } from "../../src/schema/DayTwo.ts"
-import {
-  ANNOTATION_APPROVE,
-  ANNOTATION_APPROVED,
-  ANNOTATION_DAY_TWO,
-  ANNOTATION_PAUSED,
-  ANNOTATION_PLAN,
-  ANNOTATION_SLEEP,
-} from "../../src/schema/Names.ts"
+import { type DayTwoMemo, followDayTwo, memoOf, memoText } from "../../src/schema/DayTwo.ts"
+import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../src/schema/Names.ts"
 
 const uid = "life"
 const noon = "2026-11-03T12:00:00Z"
@@ -102,45 +95,6 @@ describe("sleep", () => {
       later,
     )
     assert.deepStrictEqual([held.memo.sleep, tags(held)], [asleep.sleep, ["Paused"]])
-  })
-})
-
-describe("plan and approval", () => {
-  const asked = (annotations: Readonly<Record<string, string>>, before = none) =>
-    followDayTwo({ ...bare, annotations }, before, noon)
-
-  it("are what their annotations say, and nothing where those are wrong", () => {
-    const right = asked({
-      [ANNOTATION_PLAN]: "6.0.23",
-      [ANNOTATION_APPROVE]: "required",
-      [ANNOTATION_APPROVED]: "7",
-    })
-    assert.deepStrictEqual(
-      [right.plan, right.approve, right.approved],
-      [Option.some("6.0.23"), true, Option.some(7)],
-    )
-    assert.deepStrictEqual(asked({ [ANNOTATION_PLAN]: "spec" }).plan, Option.some("spec"))
-    for (const value of ["", "v6.0.23", "^6.0.0", "latest", "6.0"]) {
-      const wrong = asked({ [ANNOTATION_PLAN]: value })
-      assert.deepStrictEqual([wrong.plan, wrong.news.length], [Option.none(), 1], value)
-    }
-    for (const value of ["", "0", "-1", "1.5", "yes", "1e3"])
-      assert.isTrue(Option.isNone(asked({ [ANNOTATION_APPROVED]: value }).approved), value)
-  })
-
-  it("is required until the annotation goes, whatever stands in it meanwhile", () => {
-    const first = asked({ [ANNOTATION_APPROVE]: "required" })
-    const wrong = asked({ [ANNOTATION_APPROVE]: "no" }, Option.some(first.memo))
-    assert.isTrue(wrong.approve)
-    assert.isFalse(asked({}, Option.some(wrong.memo)).approve)
-    assert.isFalse(asked({ [ANNOTATION_APPROVE]: "no" }).approve)
-  })
-
-  it("has been made for as long as it is asked for", () => {
-    const planned = plannedMark("6.0.23", 1)
-    const memo = Option.some({ uid, planned })
-    assert.strictEqual(asked({ [ANNOTATION_PLAN]: "6.0.23" }, memo).memo.planned, planned)
-    assert.isUndefined(asked({}, memo).memo.planned)
   })
 })
 

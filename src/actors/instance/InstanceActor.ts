@@ -1,10 +1,9 @@
 // The actor of one PlatformInstance. A pass is: observe -> plan -> act (at most one step that changes the world)
 // -> report -> arm timers. Whatever takes long runs in the slot, so that the mailbox stays open.
-import { Duration, Effect, Option, Result, Schema, type Scope } from "effect"
+import { Duration, Effect, Option, Result, type Scope } from "effect"
 import { decodeDeletionView } from "../../schema/DeletionView.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 import { FINALIZER } from "../../schema/Names.ts"
-import { PlanText } from "../../schema/Plan.ts"
 import { decodePlatformInstance, type PlatformInstance } from "../../schema/PlatformInstance.ts"
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { formatSchemaError } from "../../schema/SchemaErrors.ts"
@@ -75,15 +74,6 @@ interface Life {
   readonly requested: Option.Option<string>
 }
 
-const decodePlan = Schema.decodeOption(PlanText)
-
-/** As it was written down; one that cannot be read is made again. */
-const newestPlan = Effect.fnUntraced(function* (key: InstanceKey, uid: string) {
-  const { readPlan } = yield* StateStore
-  const text = yield* Effect.orElseSucceed(readPlan(key), Option.none<string>)
-  return Option.filter(Option.flatMap(text, decodePlan), (plan) => plan.uid === uid)
-})
-
 /** Memory belongs to one UID: the slot of an earlier life has to end before this one remembers anything. */
 const remember = Effect.fnUntraced(function* (
   context: InstanceContext,
@@ -108,9 +98,7 @@ const remember = Effect.fnUntraced(function* (
   if (life.deleting) return emptyMemory(uid, status, record, requested)
   const adopted = yield* adopt(object, key, record)
   const noted = yield* noteBehind(object, key, status, adopted)
-  const memory = emptyMemory(uid, status, noted, requested)
-  memory.plan = yield* newestPlan(key, uid)
-  return memory
+  return emptyMemory(uid, status, noted, requested)
 })
 
 /** Takes in what the slot has finished, before anything is decided. */
@@ -125,7 +113,6 @@ const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPa
     const { readRecord } = yield* StateStore
     memory.record = yield* Effect.orElseSucceed(readRecord(key), () => memory.record)
   }
-  if (operation._tag === "Plan") memory.plan = yield* newestPlan(key, memory.uid)
   yield* settle(memory, object, operation, finished.exit)
   yield* (yield* History).show(object)
   yield* context.slot.acknowledge

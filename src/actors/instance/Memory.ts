@@ -3,7 +3,6 @@
 import { Option, Schema } from "effect"
 import { findCondition, installFailureReasons } from "../../schema/Conditions.ts"
 import type { DayTwoMemo } from "../../schema/DayTwo.ts"
-import type { Plan } from "../../schema/Plan.ts"
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
 import type { DeletionReport, InstallFailure } from "./Facts.ts"
@@ -54,11 +53,6 @@ export interface Memory {
   editedAt: number
   /** An operation was interrupted for a newer generation, and none has ended since. */
   superseded: boolean
-  /** The newest plan of this life. */
-  plan: Option.Option<Plan>
-  /** Plans that have failed in a row, and from when on the next may begin: milliseconds since the epoch. */
-  planFailures: number
-  planAt: number
   /** What the annotations of people have come to; absent before the first look. */
   dayTwo: Option.Option<DayTwoMemo>
   /** What is told at the first look has been told. */
@@ -118,9 +112,6 @@ export const emptyMemory = (
   awaited: false,
   editedAt: 0,
   superseded: false,
-  plan: Option.none(),
-  planFailures: 0,
-  planAt: 0,
   dayTwo: Option.none(),
   looked: false,
   workloads: Option.none(),

@@ -14,7 +14,6 @@ import type { Decision } from "./Decision.ts"
 import type { Outstanding } from "./Facts.ts"
 import { startTold } from "./history.ts"
 import { runInstall } from "./install/Install.ts"
-import { runPlan } from "./install/runPlan.ts"
 import { urgencyOf } from "./install/urgency.ts"
 import type { Memory } from "./Memory.ts"
 import { type InstallOperation, type Operation, OperationError, type Urgency } from "./Operation.ts"
@@ -260,28 +259,6 @@ const startInstall = Effect.fnUntraced(function* (
   )
 })
 
-const startPlan = Effect.fnUntraced(function* (
-  pass: Pass,
-  { _tag: _, ...subject }: Extract<Decision, { readonly _tag: "Plan" }>,
-  target: Extract<TargetVerdict, { readonly _tag: "Ready" }>,
-) {
-  const { memory, instance } = pass
-  const { kubeconfig } = memory
-  if (Option.isNone(kubeconfig) || pass.prober.state()._tag !== "Answers") return yield* pass.prober.hurry
-  yield* startTold(
-    pass,
-    { _tag: "Plan", ...subject, generation: instance.metadata.generation },
-    runPlan({
-      instance: { ...instance, spec: { ...instance.spec, version: subject.version } },
-      record: memory.record,
-      kubeconfig: Effect.sync(() => Option.getOrElse(memory.kubeconfig, () => kubeconfig.value)),
-      server: targetServer(instanceKey(instance)),
-      kubeSystemUID: target.kubeSystemUID,
-      failing: memory.planFailures > 0,
-    }),
-  )
-})
-
 /** The package is fetched while the target comes up: time to Ready is the longer of the two, not their sum. */
 const prefetch = Effect.fnUntraced(function* (pass: Pass) {
   const { version } = pass.instance.spec
@@ -308,8 +285,6 @@ export const act = Effect.fnUntraced(function* (
       return verdict._tag === "Act" ? yield* takeStep(pass, verdict) : undefined
     case "Install":
       return verdict._tag === "Ready" ? yield* startInstall(pass, decision, verdict) : undefined
-    case "Plan":
-      return verdict._tag === "Ready" ? yield* startPlan(pass, decision, verdict) : undefined
     case "CancelOperation":
       if (isCancelling(pass)) return
       yield* Effect.logInfo("cancelling operation").pipe(Effect.annotateLogs({ because: decision.because }))

@@ -1,23 +1,14 @@
 // Follows the annotations of people: tells what is news, writes down what has to outlive the process, and gives the rules
 // that the planner goes by.
 import { Clock, DateTime, Duration, Effect, Option } from "effect"
-import {
-  type DayTwoMemo,
-  type DayTwoNews,
-  followDayTwo,
-  memoOf,
-  memoText,
-  plannedMark,
-} from "../../schema/DayTwo.ts"
+import { type DayTwoMemo, type DayTwoNews, followDayTwo, memoOf, memoText } from "../../schema/DayTwo.ts"
 import { ANNOTATION_DAY_TWO } from "../../schema/Names.ts"
-import type { Plan } from "../../schema/Plan.ts"
 import { epochMillis, formatTime } from "../../schema/Time.ts"
 import { Events, type OperatorEvent } from "../../services/Events/Events.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
-import type { Planning } from "./Decision.ts"
-import { type Change, type Closed, needsPlan, planOfChange, type Rules, wordsOf } from "./gate.ts"
-import type { AnyPass, Pass } from "./Pass.ts"
+import type { Rules } from "./gate.ts"
+import type { AnyPass } from "./Pass.ts"
 import { resetBackOff } from "./settle.ts"
 import { Views } from "./Views.ts"
 
@@ -83,22 +74,15 @@ const save = Effect.fnUntraced(function* (pass: AnyPass, memo: DayTwoMemo) {
   )
 })
 
-export interface Followed {
-  /** What a plan is asked of: a version, or `spec`. */
-  readonly asked: Option.Option<string>
-  /** What may begin, with this version in the spec. */
-  readonly rules: (version: string) => Rules
-}
-
 export const followAnnotations = Effect.fnUntraced(function* (
   pass: AnyPass,
-): Effect.fn.Return<Followed, never, Events | Kubernetes | Views> {
+): Effect.fn.Return<Rules, never, Events | Kubernetes | Views> {
   const { memory, object } = pass
   const { metadata } = object
   const events = yield* Events
   const now = yield* Clock.currentTimeMillis
   const before = Option.orElse(memory.dayTwo, () => memoOf(metadata))
-  const { pausedSince, sleep, windows, plan, approve, approved, memo, news } = followDayTwo(
+  const { pausedSince, sleep, windows, memo, news } = followDayTwo(
     { ...metadata, namespace: metadata.namespace ?? "" },
     before,
     formatTime(DateTime.makeUnsafe(now)),
@@ -113,79 +97,5 @@ export const followAnnotations = Effect.fnUntraced(function* (
   }
   yield* save(pass, memo)
   const unfinished = Option.exists(memory.record, (record) => record.unfinished === true)
-  return {
-    asked: plan,
-    rules: (version) => ({
-      pausedSince,
-      sleep,
-      windows,
-      approval: {
-        required: approve,
-        approved,
-        asked: Option.map(plan, (text) => (text === "spec" ? version : text)),
-        grave: memo.grave === true,
-        plan: memory.plan,
-      },
-      unfinished,
-    }),
-  }
-})
-
-/** Which version a plan is to be made of, and from when on; none when all that anybody waits for is there. */
-export const planningOf = (
-  { memory, instance }: Pass,
-  { asked }: Followed,
-  { approval }: Rules,
-  change: Option.Option<Change>,
-): Option.Option<Planning> => {
-  const { generation } = instance.metadata
-  const at = memory.planAt
-  const planned = Option.getOrUndefined(memory.dayTwo)?.planned
-  if (Option.isSome(asked) && planned !== plannedMark(asked.value, generation)) {
-    const version = Option.getOrElse(approval.asked, () => asked.value)
-    return Option.some({ version, asked: asked.value, at })
-  }
-  if (Option.isNone(change) || !needsPlan(approval, change.value)) return Option.none()
-  if (Option.contains(approval.approved, change.value.generation)) return Option.none()
-  const made = planOfChange(approval, change.value)
-  return Option.exists(made, ({ unreadable }) => unreadable === undefined)
-    ? Option.none()
-    : Option.some({ version: change.value.version, at })
-}
-
-/** Whether data is at stake still: where there is no plan that could be read, as before. */
-const isGraveStill = (plan: Option.Option<Plan>, before: boolean): boolean =>
-  Option.match(plan, {
-    onNone: () => before,
-    onSome: ({ unreadable, data }) => (unreadable === undefined ? data.length > 0 : before),
-  })
-
-/** Tells once of each generation that waits. */
-export const followApproval = Effect.fnUntraced(function* (pass: Pass, closed: Option.Option<Closed>) {
-  const { memory, instance, object } = pass
-  if (Option.isNone(memory.dayTwo)) return
-  // What waits for something else besides is not told once more when that is over.
-  if (Option.exists(closed, ({ _tag }) => _tag === "Paused" || _tag === "Asleep")) return
-  const waits = Option.filter(closed, (one) => one._tag === "NotApproved")
-  const { awaits: before, grave: wasGrave = false, ...rest } = memory.dayTwo.value
-  const { generation } = instance.metadata
-  const awaits = Option.isSome(waits) ? generation : undefined
-  const grave = Option.exists(waits, ({ plan }) => isGraveStill(plan, wasGrave))
-  if (awaits === before && grave === wasGrave) return
-  const memo: DayTwoMemo = {
-    ...rest,
-    ...(awaits === undefined ? {} : { awaits }),
-    ...(grave ? { grave } : {}),
-  }
-  memory.dayTwo = Option.some(memo)
-  if (Option.isSome(waits) && awaits !== before) {
-    yield* (yield* Events).emit(object, {
-      type: "Normal",
-      reason: "ApprovalPending",
-      action: "Plan",
-      note: wordsOf(waits.value, instance.spec.version),
-      paced: false,
-    })
-  }
-  yield* save(pass, memo)
+  return { pausedSince, sleep, windows, unfinished }
 })

@@ -24,10 +24,6 @@ export const nameOf = (operation: Operation): Pick<Begun, "what" | "why" | "vers
       const { reason, version, generation } = operation
       return { what: reason === "RepairDue" ? "repair" : "install", why: reason, version, generation }
     }
-    case "Plan": {
-      const { version, generation } = operation
-      return { what: "plan", why: "what an install would do", version, generation }
-    }
     case "Uninstall":
       return { what: "uninstall vCluster", why: "the instance is being deleted" }
   }
@@ -39,7 +35,6 @@ const changedBy = (operation: Operation, succeeded: boolean): Iterable<string> =
       return succeeded ? operation.changes : []
     case "Install":
       return operation.progress.changed
-    case "Plan":
     case "Uninstall":
       return []
   }

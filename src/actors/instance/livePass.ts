@@ -1,6 +1,6 @@
 // A pass over an instance that is not being deleted.
 import { Clock, Duration, Effect, Option, Schema } from "effect"
-import { findCondition, isTrue, targetFailureReasons } from "../../schema/Conditions.ts"
+import { findCondition, type InstallReason, isTrue, targetFailureReasons } from "../../schema/Conditions.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 import { FINALIZER } from "../../schema/Names.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
@@ -17,15 +17,14 @@ import {
   urgency,
 } from "./act.ts"
 import type { Decision, Wake } from "./Decision.ts"
-import { followAnnotations, followApproval, planningOf } from "./dayTwo.ts"
+import { followAnnotations } from "./dayTwo.ts"
 import type { Facts } from "./Facts.ts"
 import { tellFirstLook } from "./firstLook.ts"
-import { mayTake, wordsOf } from "./gate.ts"
+import { mayTake, type Rules, wordsOf } from "./gate.ts"
 import { look, type Seen } from "./look.ts"
 import type { Memory } from "./Memory.ts"
-import type { Operation } from "./Operation.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
-import { changeIn, heldBack, installDue, type PlanInput, plan } from "./plan.ts"
+import { installDue, type PlanInput, plan } from "./plan.ts"
 import { Settings } from "./Settings.ts"
 import { followEdits, resetBackOff } from "./settle.ts"
 import type { ProtectionState } from "./target/Protection.ts"
@@ -51,21 +50,17 @@ const isFailure = Schema.is(Schema.Literals(targetFailureReasons))
 
 /** Why nothing begins: told for as long as an instance is paused or asleep, and of an upgrade; of a repair that waits nobody is told. */
 const heldBy = (
-  input: PlanInput,
+  { pausedSince }: Rules,
   decision: Decision,
-  running: Option.Option<Operation>,
+  due: Option.Option<InstallReason>,
+  version: string,
 ): Option.Option<string> => {
-  const { version } = input
-  const { pausedSince } = input.rules
   if (Option.isSome(pausedSince))
     return Option.some(wordsOf({ _tag: "Paused", since: pausedSince.value }, version))
   if (decision._tag === "Hold" && decision.closed._tag === "Asleep")
     return Option.some(wordsOf(decision.closed, version))
-  if (Option.contains(installDue(input), "RepairDue")) return Option.none()
-  if (decision._tag === "Hold") return Option.some(wordsOf(decision.closed, version))
-  // A look at what would be done changes nothing about what waits.
-  return Option.exists(running, ({ _tag }) => _tag === "Plan")
-    ? Option.map(heldBack(input), (closed) => wordsOf(closed, version))
+  return decision._tag === "Hold" && !Option.contains(due, "RepairDue")
+    ? Option.some(wordsOf(decision.closed, version))
     : Option.none()
 }
 
@@ -165,8 +160,7 @@ export const livePass = Effect.fnUntraced(function* (
   memory.written = instance.status ?? {}
   yield* followEdits(memory, instance.metadata)
   yield* tellFirstLook(pass)
-  const followed = yield* followAnnotations(pass)
-  const rules = followed.rules(instance.spec.version)
+  const rules = yield* followAnnotations(pass)
   const observe = Effect.withSpan(look(pass, rules), "Instance.observe")
   let looked = yield* observe
   if (looked.verdict._tag === "Ready") {
@@ -179,14 +173,11 @@ export const livePass = Effect.fnUntraced(function* (
   const repairAt = mayTake(rules, now)("ReapplyRelease")
     ? yield* repairPause(pass, looked.verdict, now)
     : Option.none()
-  const installed = installedBy(pass)
-  const { version } = instance.spec
-  const change = changeIn({ version, generation, installed })
   const input: PlanInput = {
     now,
     deleting: false,
     hasFinalizer: instance.metadata.finalizers?.includes(FINALIZER) ?? false,
-    version,
+    version: instance.spec.version,
     generation,
     target: looked.verdict,
     rules,
@@ -194,9 +185,7 @@ export const livePass = Effect.fnUntraced(function* (
     config: renderedConfig(pass),
     editedAt: memory.editedAt,
     superseded: memory.superseded,
-    installed,
-    // Nothing is there yet that it could be a plan over.
-    planning: Option.isSome(installed) ? planningOf(pass, followed, rules, change) : Option.none(),
+    installed: installedBy(pass),
     resyncPending: isResyncPending(pass) || isAnotherCluster(pass, looked.verdict),
     lastInstallFailed: Option.isSome(memory.installFailure),
     urgency: urgency(pass),
@@ -246,14 +235,13 @@ export const livePass = Effect.fnUntraced(function* (
   if (seen.verdict._tag !== "Act" || seen.verdict.step._tag !== memory.lastStep.tag) {
     memory.lastStep = { tag: "", about: "", times: 0 }
   }
-  yield* followApproval(pass, heldBack(input))
   yield* warnStuck(pass, seen)
   yield* warnOfDns(pass)
   yield* Effect.withSpan(act(pass, decision, seen.verdict), "Instance.act")
   yield* arm(pass, decision, now)
   if (goesOn(memory, decision)) return yield* pass.trace.ends(busy)
   yield* warnUnprotected(pass, seen.protection)
-  const held = heldBy(input, decision, runningIn(pass))
+  const held = heldBy(rules, decision, installDue(input), instance.spec.version)
   const facts = factsOf(pass, seen, decision, held)
   yield* Effect.withSpan(writeStatus(memory, instance, facts), "Instance.report")
   const { status } = memory

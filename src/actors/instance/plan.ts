@@ -2,9 +2,9 @@
 // order of precedence; what cannot be done yet is not in the union.
 import { Equal, Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
-import type { Decision, Planning, Wake } from "./Decision.ts"
-import { type Change, type Closed, isHeld, type Rules, whyNot } from "./gate.ts"
-import type { InstallOperation, Operation, PlanOperation, Urgency } from "./Operation.ts"
+import type { Decision, Wake } from "./Decision.ts"
+import { type Closed, isHeld, type Rules, whyNot } from "./gate.ts"
+import type { InstallOperation, Operation, Urgency } from "./Operation.ts"
 import { canWait, harmless, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
 
 export interface Installed {
@@ -42,8 +42,6 @@ export interface PlanInput {
   readonly retryAt: Option.Option<number>
   /** Whose failure that was. */
   readonly retryOf: "Target" | "Install" | "Uninstall"
-  /** The preview that is to be made. */
-  readonly planning: Option.Option<Planning>
   /** How an install would ask for its permit now. */
   readonly urgency: Urgency
   readonly targetPollMillis: number
@@ -65,17 +63,6 @@ export const installDue = (input: PlanInput): Option.Option<InstallReason> => {
   if (generation !== input.generation) return Option.some("SpecChanged")
   return repairAt(input.installed.value, input) <= input.now ? Option.some("RepairDue") : Option.none()
 }
-
-type Asked = Pick<PlanInput, "version" | "generation" | "installed">
-
-/** What an install would bring that is not installed, where something is. */
-export const changeIn = ({ version, generation, installed }: Asked): Option.Option<Change> =>
-  Option.filter(
-    Option.some({ version, generation }),
-    () =>
-      Option.isSome(installed) &&
-      (installed.value.version !== version || installed.value.generation !== generation),
-  )
 
 /** What looks at the target before it changes it: something may be there that the state does not know, or gone. */
 const refreshes: ReadonlySet<InstallReason> = new Set(["Retry", "RepairDue", "Resync"])
@@ -117,8 +104,7 @@ const replaceableAt = (running: InstallOperation, input: PlanInput): Option.Opti
 
 /** Whoever mends a broken spec does not wait out the broken one's timeout. */
 const supersede = (running: InstallOperation, input: PlanInput, poll: Wake): Decision => {
-  const brings = changeIn({ ...input, version: running.version, generation: running.generation })
-  const closed = whyNot({ _tag: "Install", reason: running.reason, change: brings }, input.rules, input.now)
+  const closed = whyNot({ _tag: "Install", reason: running.reason }, input.rules, input.now)
   if (Option.isSome(closed) && running.progress.stage !== "running") {
     return { _tag: "CancelOperation", because: "it may not begin any more" }
   }
@@ -132,7 +118,7 @@ const supersede = (running: InstallOperation, input: PlanInput, poll: Wake): Dec
   // What has begun is not cut off for what could not begin now: the mark of an unfinished one is this one's.
   const rules = { ...input.rules, unfinished: false }
   const next = Option.flatMap(installDue(input), (reason) =>
-    whyNot({ _tag: "Install", reason, change: changeIn(input) }, rules, input.now),
+    whyNot({ _tag: "Install", reason }, rules, input.now),
   )
   if (Option.isSome(next) && running.progress.stage === "running") return wait(poll)
   return at > input.now
@@ -147,19 +133,6 @@ const notReady = ({ rules, target }: PlanInput, poll: Wake): Decision => {
   const { again = poll.at } = target._tag === "Wait" ? target : {}
   return wait({ ...poll, at: Math.min(again, poll.at) })
 }
-
-/** Why what is due may not begin; nothing when it may, or when nothing is due. */
-export const heldBack = (input: PlanInput): Option.Option<Closed> =>
-  Option.flatMap(installDue(input), (reason) =>
-    whyNot({ _tag: "Install", reason, change: changeIn(input) }, input.rules, input.now),
-  )
-
-/** One that nobody waits for any more gives its place to what is next. */
-const lookOn = (running: PlanOperation, input: PlanInput, poll: Wake): Decision =>
-  running.generation === input.generation &&
-  Option.exists(input.planning, ({ version }) => version === running.version)
-    ? wait(poll)
-    : { _tag: "CancelOperation", because: "nobody waits for this plan any more" }
 
 export const plan = (input: PlanInput): Decision => {
   const running = Option.getOrUndefined(input.running)
@@ -180,10 +153,8 @@ export const plan = (input: PlanInput): Decision => {
   }
 
   if (running !== undefined) {
-    if (running._tag !== "Install" && running._tag !== "Plan") return wait(poll)
-    if (input.target._tag === "Ready") {
-      return running._tag === "Plan" ? lookOn(running, input, poll) : supersede(running, input, poll)
-    }
+    if (running._tag !== "Install") return wait(poll)
+    if (input.target._tag === "Ready") return supersede(running, input, poll)
     if (input.target._tag === "Act" && harmless(input.target.step)) {
       // What a pass mends by itself, such as an edited policy, is no reason to give up a healthy operation.
       return targetStep(input.target.step)
@@ -197,29 +168,18 @@ export const plan = (input: PlanInput): Decision => {
   if (input.target._tag !== "Ready") return notReady(input, poll)
 
   const due = installDue(input)
-  const closed = heldBack(input)
-  const mayBegin = Option.isSome(due) && Option.isNone(closed)
-  // Nothing wakes it, and nothing is begun in one that is about to fall asleep.
-  const looks = Option.isSome(input.rules.sleep) ? undefined : Option.getOrUndefined(input.planning)
-  // What may begin is not kept waiting by a look at what may come.
-  if (looks !== undefined && looks.at <= input.now && !(mayBegin && retryAt <= input.now)) {
-    const { at: _, ...subject } = looks
-    return { _tag: "Plan", ...subject }
-  }
-  const lookAgain: ReadonlyArray<Wake> = looks === undefined ? [] : [{ timer: "retry", at: looks.at }]
   if (Option.isNone(due)) {
     const at = Option.map(input.installed, (installed) => repairAt(installed, input))
-    return wait({ timer: "repair", at: Option.getOrElse(at, () => input.now) }, ...lookAgain)
+    return wait({ timer: "repair", at: Option.getOrElse(at, () => input.now) })
   }
+  const closed = whyNot({ _tag: "Install", reason: due.value }, input.rules, input.now)
   if (Option.isSome(closed)) {
     const wakes: ReadonlyArray<Wake> =
       closed.value._tag === "OutsideWindow"
         ? [{ timer: "repair", at: Math.min(closed.value.opensAt, input.now + lookAgainMillis) }]
         : []
-    return hold(closed.value, ...wakes, ...lookAgain)
+    return hold(closed.value, ...wakes)
   }
-  if (retryAt > input.now) {
-    return wait(looks !== undefined && looks.at < retryAt ? { timer: "retry", at: looks.at } : retry)
-  }
+  if (retryAt > input.now) return wait(retry)
   return { _tag: "Install", reason: due.value, refresh: refreshes.has(due.value) || input.superseded }
 }

@@ -2,9 +2,7 @@
 // from the memory in the same pass.
 import { Cause, Clock, Duration, Effect, Exit, Option, Schema } from "effect"
 import { installFailureReasons } from "../../schema/Conditions.ts"
-import { plannedMark } from "../../schema/DayTwo.ts"
 import { ANNOTATION_FRESH_START, ANNOTATION_RECONCILE_REQUESTED } from "../../schema/Names.ts"
-import { planSummary } from "../../schema/Plan.ts"
 import type { InstanceMetadata } from "../../schema/PlatformInstance.ts"
 import { Events } from "../../services/Events/Events.ts"
 import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
@@ -60,7 +58,6 @@ export const isRequested = (memory: Memory, metadata: Asking): boolean =>
 const startAfresh = (memory: Memory): void => {
   resetBackOff(memory)
   memory.repairs = noRepairs
-  memory.planAt = 0
 }
 
 /** Whoever edits or deletes the instance, or asks for it, does not wait out the pauses of what was before. */
@@ -90,13 +87,6 @@ const failed = Effect.fnUntraced(function* (
   yield* Effect.logWarning("operation failed").pipe(
     Effect.annotateLogs({ operation: operation._tag, reason: error.reason, message: error.message }),
   )
-  if (operation._tag === "Plan") {
-    memory.planFailures += 1
-    const delay = yield* delayAfter(retryBackoff, memory.planFailures)
-    memory.planAt = (yield* Clock.currentTimeMillis) + Duration.toMillis(delay)
-    yield* events.emit(object, { type: "Warning", reason: "PlanFailed", action: "Plan", note: error.message })
-    return
-  }
   yield* backOff(memory, operation._tag)
   switch (operation._tag) {
     case "Target":
@@ -121,9 +111,6 @@ const failed = Effect.fnUntraced(function* (
   })
 })
 
-/** Of a plan in an Event, in characters. */
-const mostOfNote = 1000
-
 /** What is told of an install that has succeeded. */
 const newsOf = ({ reason, version, generation, progress }: InstallOperation): string => {
   if (reason !== "SpecChanged") return `installed version ${version}`
@@ -139,26 +126,6 @@ const succeeded = Effect.fnUntraced(function* (
   result: OperationResult,
 ) {
   const events = yield* Events
-  if (result._tag === "Planned") {
-    memory.planFailures = 0
-    memory.planAt = 0
-    const { generation } = result.plan
-    const asked = operation._tag === "Plan" ? operation.asked : undefined
-    if (asked !== undefined) {
-      memory.dayTwo = Option.map(memory.dayTwo, (memo) => ({
-        ...memo,
-        planned: plannedMark(asked, generation),
-      }))
-    }
-    yield* events.emit(object, {
-      type: "Normal",
-      reason: "Planned",
-      action: "Plan",
-      note: planSummary(result.plan, mostOfNote),
-      paced: false,
-    })
-    return
-  }
   memory.targetFailure = Option.none()
   if (operation._tag === "Target" && operation.step === "ReapplyRelease") {
     memory.repairs = oneMore(memory.repairs, yield* Clock.currentTimeMillis)

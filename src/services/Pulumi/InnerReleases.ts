@@ -132,48 +132,6 @@ const named = ({ object, how }: Drift): string => `${object} (${how})`
 /** What was done about a release: a sentence about a record set right, or the objects put back. */
 export type Done = { readonly notice: string } | { readonly restored: ReadonlyArray<string> }
 
-/** The documents of a revision, and how they were applied; `None` when its record is gone. */
-const deployedOf = Effect.fnUntraced(function* (
-  client: KubernetesClient,
-  release: InnerRelease,
-  revision: number,
-) {
-  const record = yield* client.get(Secret, {
-    namespace: release.namespace,
-    name: recordName(release, revision),
-  })
-  if (Option.isNone(record)) return Option.none()
-  return Option.some(
-    yield* storedRelease(record.value).pipe(
-      Effect.mapError(
-        (problem) =>
-          new InnerReleaseError({
-            message: `The record of Helm release ${release.name} inside the instance cannot be read: ${problem}`,
-          }),
-      ),
-    ),
-  )
-})
-
-/** What of these releases is not as they were deployed, and nothing is done about it. */
-export const driftOfReleases = Effect.fn("InnerReleases.drift")(function* (
-  releases: ReadonlyArray<InnerRelease>,
-  client: KubernetesClient,
-) {
-  const found: Array<string> = []
-  for (const release of releases) {
-    const newest = (yield* historyOf(client, release))[0]
-    if (newest?.status !== "deployed") {
-      found.push(`Release ${release.namespace}/${release.name} (${newest?.status ?? "missing"})`)
-      continue
-    }
-    const deployed = yield* deployedOf(client, release, newest.revision)
-    if (Option.isNone(deployed)) continue
-    found.push(...(yield* findDrift(client, deployed.value.documents, release.namespace)).map(named))
-  }
-  return found
-})
-
 /** Applies the deployed manifest again where an object of it is missing or edited; gives what that has put back. */
 const reapply = Effect.fn("InnerReleases.reapply")(function* (
   release: InnerRelease,
@@ -181,9 +139,19 @@ const reapply = Effect.fn("InnerReleases.reapply")(function* (
   tools: Tools,
 ) {
   const { client } = tools
-  const deployed = yield* deployedOf(client, release, revision)
-  if (Option.isNone(deployed)) return []
-  const { documents, serverSide } = deployed.value
+  const record = yield* client.get(Secret, {
+    namespace: release.namespace,
+    name: recordName(release, revision),
+  })
+  if (Option.isNone(record)) return []
+  const { documents, serverSide } = yield* storedRelease(record.value).pipe(
+    Effect.mapError(
+      (problem) =>
+        new InnerReleaseError({
+          message: `The record of Helm release ${release.name} inside the instance cannot be read: ${problem}`,
+        }),
+    ),
+  )
   const drifts = yield* findDrift(client, documents, release.namespace)
   if (drifts.length === 0) return []
   yield* helm(

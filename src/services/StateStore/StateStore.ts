@@ -4,7 +4,6 @@
 //   <state-dir>/instances/<namespace>/<name>/instance.json    the record
 //                                           /operation.json   what is running now
 //                                           /history.json     what has been done
-//                                           /plan.json        what an operation would do
 //                                           /project/         the Pulumi project
 //                                           /backend/         its file backend
 //                                           /kept/<cluster>/  backends of clusters it was installed into before
@@ -148,9 +147,6 @@ export class StateStore extends Context.Service<
     /** The text as it was written; `None` when there is none. */
     readonly readHistory: (key: InstanceKey) => Effect.Effect<Option.Option<string>, StateStoreError>
     readonly writeHistory: (key: InstanceKey, text: string) => Effect.Effect<void, StateStoreError>
-    /** The newest plan, in the same way. */
-    readonly readPlan: (key: InstanceKey) => Effect.Effect<Option.Option<string>, StateStoreError>
-    readonly writePlan: (key: InstanceKey, text: string) => Effect.Effect<void, StateStoreError>
     readonly removeOperation: (key: InstanceKey) => Effect.Effect<void, StateStoreError>
     /** Makes the project and backend folders. */
     readonly prepare: (key: InstanceKey) => Effect.Effect<InstancePaths, StateStoreError>

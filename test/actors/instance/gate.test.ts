@@ -1,17 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Result } from "effect"
 import {
-  type Approval,
-  type Change,
   type Closed,
-  noApproval,
   noRules,
   type Rules,
   type Start,
   whyNot,
   wordsOf,
 } from "../../../src/actors/instance/gate.ts"
-import { planOf, unreadablePlan } from "../../../src/schema/Plan.ts"
 import { parseWindows } from "../../../src/schema/Windows.ts"
 
 const since = "2026-11-03T12:00:00Z"
@@ -21,24 +17,20 @@ const asleep: Rules = { ...noRules, sleep: Option.some({ askedAt: since, pods: 2
 const before = Date.parse("2026-11-07T01:58:00Z")
 const inside = Date.parse("2026-11-07T02:00:00Z")
 const windowed: Rules = { ...noRules, windows: Result.getSuccess(parseWindows("Sat 02:00-04:00")) }
-const install = (
-  reason: Extract<Start, { _tag: "Install" }>["reason"],
-  change: Change | undefined = undefined,
-): Start => ({
-  _tag: "Install",
-  reason,
-  change: Option.fromUndefinedOr(change),
-})
 const openAll: ReadonlyArray<readonly [Start, "open"]> = [
   [{ _tag: "TargetStep", step: "CreateNamespace" }, "open"],
   [{ _tag: "TargetStep", step: "ReapplyRelease" }, "open"],
   [{ _tag: "TargetStep", step: "BeginResync" }, "open"],
-  [install("FirstInstall"), "open"],
-  [install("Retry"), "open"],
-  [install("SpecChanged"), "open"],
-  [install("Resync"), "open"],
+  [{ _tag: "Install", reason: "FirstInstall" }, "open"],
+  [{ _tag: "Install", reason: "Retry" }, "open"],
+  [{ _tag: "Install", reason: "SpecChanged" }, "open"],
+  [{ _tag: "Install", reason: "Resync" }, "open"],
 ]
 const step = (step: Extract<Start, { _tag: "TargetStep" }>["step"]): Start => ({ _tag: "TargetStep", step })
+const install = (reason: Extract<Start, { _tag: "Install" }>["reason"]): Start => ({
+  _tag: "Install",
+  reason,
+})
 
 const answers: ReadonlyArray<
   readonly [string, Rules, number, ReadonlyArray<readonly [Start, Closed["_tag"] | "open"]>]
@@ -168,57 +160,5 @@ describe("what may begin", () => {
       whyNot(install("RepairDue"), windowed, before),
       Option.some({ _tag: "OutsideWindow", opensAt: inside }),
     )
-  })
-})
-
-describe("a change of the spec", () => {
-  const change: Change = { version: "6.0.23", generation: 3 }
-  const of = { uid: "life", ...change, madeAt: since }
-  const harmless = planOf(of, [{ deed: "create", type: "kubernetes:core/v1:ConfigMap", name: "a" }], [])
-  const grave = planOf(of, [{ deed: "delete", type: "kubernetes:core/v1:Namespace", name: "a" }], [])
-  const unreadable = unreadablePlan(of, "it throws")
-  const other = planOf({ ...of, generation: 2 }, [{ deed: "delete", type: "x:y:Namespace", name: "a" }], [])
-  const asked = Option.some(change.version)
-  const required = true
-
-  it.each<readonly [string, Partial<Approval>, "open" | "NotApproved"]>([
-    ["without annotations", {}, "open"],
-    ["with a plan that takes nothing", { plan: Option.some(harmless) }, "open"],
-    ["with a plan that takes data", { plan: Option.some(grave) }, "NotApproved"],
-    ["with such a plan, approved", { plan: Option.some(grave), approved: Option.some(3) }, "open"],
-    ["with such a plan of another generation", { plan: Option.some(other) }, "open"],
-    [
-      "with a plan that nobody asks for any more and cannot be read",
-      { plan: Option.some(unreadable) },
-      "open",
-    ],
-    ["with a plan that is asked for and not there", { asked }, "NotApproved"],
-    ["with one that cannot be read", { asked, plan: Option.some(unreadable) }, "NotApproved"],
-    ["with one that takes nothing", { asked, plan: Option.some(harmless) }, "open"],
-    ["with a plan asked of another version", { asked: Option.some("6.0.24") }, "open"],
-    ["after one that takes data, without a plan", { grave: true }, "NotApproved"],
-    [
-      "after one that takes data, with one that cannot be read",
-      { grave: true, plan: Option.some(unreadable) },
-      "NotApproved",
-    ],
-    [
-      "after one that takes data, with one that takes nothing",
-      { grave: true, plan: Option.some(harmless) },
-      "open",
-    ],
-    ["after one that takes data, approved", { grave: true, approved: Option.some(3) }, "open"],
-    ["that has to be approved", { required, plan: Option.some(harmless) }, "NotApproved"],
-    ["that is approved", { required, approved: Option.some(3) }, "open"],
-    ["of which an earlier generation is approved", { required, approved: Option.some(2) }, "NotApproved"],
-  ])("%s", (_, own, expected) => {
-    const rules: Rules = { ...noRules, approval: { ...noApproval, ...own } }
-    for (const reason of ["SpecChanged", "VersionChanged", "Retry", "Resync"] as const) {
-      const closed = whyNot(install(reason, change), rules, before)
-      assert.strictEqual(Option.getOrUndefined(closed)?._tag ?? "open", expected, reason)
-    }
-    // What is installed is repaired, and a first install begins.
-    for (const reason of ["RepairDue", "FirstInstall", "Retry"] as const)
-      assert.isTrue(Option.isNone(whyNot(install(reason), rules, before)), reason)
   })
 })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Equal, Option, Result, Schema } from "effect"
 import type { Decision } from "../../../src/actors/instance/Decision.ts"
-import { noApproval, noRules, type Rules } from "../../../src/actors/instance/gate.ts"
+import { noRules } from "../../../src/actors/instance/gate.ts"
 import type { InstallOperation, Operation } from "../../../src/actors/instance/Operation.ts"
 import { installDue, type PlanInput, plan } from "../../../src/actors/instance/plan.ts"
 import { isInline, type TargetVerdict } from "../../../src/actors/instance/target/TargetState.ts"
@@ -45,7 +45,6 @@ const helm: Operation = {
   changes: [],
 }
 const uninstall: Operation = { _tag: "Uninstall" }
-const look: Operation = { _tag: "Plan", version: "1.0.0", generation: 1 }
 
 /** A Ready instance at generation 1 whose last install ended ten minutes ago. */
 const settled: PlanInput = {
@@ -59,7 +58,6 @@ const settled: PlanInput = {
   running: Option.none(),
   installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 10 * minute, early: 0 }),
   config: new Map(),
-  planning: Option.none(),
   editedAt: 0,
   superseded: false,
   resyncPending: false,
@@ -76,9 +74,6 @@ const due: PlanInput = {
   ...settled,
   installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 30 * minute, early: 0 }),
 }
-
-/** Every change has to be approved. */
-const waits: Rules = { ...noRules, approval: { ...noApproval, required: true } }
 
 /** Edited five seconds ago. */
 const edited: PlanInput = {
@@ -337,82 +332,6 @@ describe("the plan", () => {
   }
 })
 
-describe("a plan that is to be made", () => {
-  const planning = (at: number, version = "6.0.23") => Option.some({ version, at })
-  const looking: Operation = { _tag: "Plan", version: "6.0.23", generation: 1 }
-  const changed: PlanInput = { ...settled, version: "6.0.23", generation: 2 }
-
-  it.each<readonly [string, PlanInput, Decision]>([
-    ["is made", { ...settled, planning: planning(now) }, { _tag: "Plan", version: "6.0.23" }],
-    [
-      "is waited for after one that has failed",
-      { ...settled, planning: planning(now + minute) },
-      {
-        _tag: "Wait",
-        wakes: [
-          { timer: "repair", at: now + 20 * minute },
-          { timer: "retry", at: now + minute },
-        ],
-      },
-    ],
-    [
-      "keeps no install waiting",
-      { ...changed, planning: planning(now) },
-      { _tag: "Install", reason: "VersionChanged", refresh: false },
-    ],
-    [
-      "is made of what may not begin",
-      { ...changed, rules: waits, planning: planning(now) },
-      { _tag: "Plan", version: "6.0.23" },
-    ],
-    [
-      "does not hold up a repair",
-      { ...due, planning: planning(now) },
-      { _tag: "Install", reason: "RepairDue", refresh: true },
-    ],
-    [
-      "waits for its target",
-      { ...settled, target: waiting, planning: planning(now) },
-      wait("poll", now + 10 * second),
-    ],
-    [
-      "goes on while it is wanted",
-      { ...settled, running: Option.some(looking), planning: planning(now) },
-      wait("poll", now + 10 * second),
-    ],
-    [
-      "is given up when it is not",
-      { ...settled, running: Option.some(looking) },
-      { _tag: "CancelOperation", because: "nobody waits for this plan any more" },
-    ],
-    [
-      "is given up when the spec is another one",
-      { ...changed, rules: waits, running: Option.some(looking), planning: planning(now) },
-      { _tag: "CancelOperation", because: "nobody waits for this plan any more" },
-    ],
-    [
-      "is given up with its target",
-      { ...settled, target: acting, running: Option.some(looking), planning: planning(now) },
-      { _tag: "CancelOperation", because: "the target was lost" },
-    ],
-  ])("%s", (_, input, then) => {
-    assert.deepStrictEqual(plan(input), then)
-  })
-
-  it("that has come leaves the change waiting for approval, without a timer", () => {
-    const decision = plan({ ...changed, rules: waits })
-    assert.deepStrictEqual(decision, {
-      _tag: "Hold",
-      closed: {
-        _tag: "NotApproved",
-        change: { version: "6.0.23", generation: 2 },
-        plan: Option.none(),
-      },
-      wakes: [],
-    })
-  })
-})
-
 const millis = Schema.Finite.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 2 * now }))
 const maybe = <S extends Schema.Constraint>(schema: S) => Schema.OptionFromNullOr(schema)
 /** Closed now. */
@@ -426,10 +345,7 @@ const inputs = Arbitrary.schema(
     version: Schema.Literals(["1.0.0", "2.0.0"]),
     generation: Schema.Literals([1, 2]),
     target: Schema.Literals(["ready", "waiting", "stuck", "acting", "mending"]),
-    running: Schema.Literals(["nothing", "install", "helm", "uninstall", "look"]),
-    planning: Schema.toType(
-      maybe(Schema.Struct({ version: Schema.Literals(["1.0.0", "2.0.0"]), at: millis })),
-    ),
+    running: Schema.Literals(["nothing", "install", "helm", "uninstall"]),
     installed: Schema.toType(
       maybe(
         Schema.Struct({
@@ -464,7 +380,7 @@ const inputs = Arbitrary.schema(
         pausedSince: raw.paused ? Option.some("2026-11-03T12:00:00Z") : Option.none(),
       },
       target: { ready, waiting, stuck, acting, mending }[raw.target],
-      running: Option.fromNullishOr({ nothing: undefined, install, helm, uninstall, look }[raw.running]),
+      running: Option.fromNullishOr({ nothing: undefined, install, helm, uninstall }[raw.running]),
     }),
   ),
 )
@@ -501,8 +417,7 @@ describe("the plan, whatever is known", () => {
       assert.notStrictEqual(decision._tag, "Install")
       if (decision._tag === "TargetStep") assert.strictEqual(decision.step._tag, "ApplyProtection")
       // As ever, one whose target is lost is ended.
-      if (decision._tag === "CancelOperation" && !Option.contains(input.running, look))
-        assert.notStrictEqual(input.target._tag, "Ready")
+      if (decision._tag === "CancelOperation") assert.notStrictEqual(input.target._tag, "Ready")
       // A timer that is over already would wake the actor again at once, for ever.
       if (decision._tag === "Hold") assert.isTrue(decision.wakes.every(({ at }) => at > now))
     },
@@ -517,8 +432,7 @@ describe("the plan, whatever is known", () => {
       const decision = plan({ ...input, deleting: false, rules: { ...noRules, sleep } })
       assert.notStrictEqual(decision._tag, "Install")
       if (decision._tag === "TargetStep") assert.strictEqual(decision.step._tag, "ApplyProtection")
-      if (decision._tag === "CancelOperation" && !Option.contains(input.running, look))
-        assert.notStrictEqual(input.target._tag, "Ready")
+      if (decision._tag === "CancelOperation") assert.notStrictEqual(input.target._tag, "Ready")
       if (decision._tag === "Hold") assert.isTrue(decision.wakes.every(({ at }) => at > now))
     },
     many,
@@ -528,7 +442,7 @@ describe("the plan, whatever is known", () => {
     "begins no repair and no upgrade outside of a maintenance window, and holds up nothing else",
     { input: inputs },
     ({ input }) => {
-      const open = { ...input, rules: noRules, planning: Option.none() }
+      const open = { ...input, rules: noRules }
       const windowed = plan({ ...open, rules: { ...noRules, windows: hourly } })
       const decided = plan(open)
       const waits = Option.exists(installDue(open), (due) => due === "RepairDue" || due === "VersionChanged")
@@ -610,7 +524,6 @@ describe("the plan, whatever is known", () => {
         lastInstallFailed: false,
         resyncPending: false,
         retryAt: Option.none(),
-        planning: Option.none(),
       })
       assert.deepStrictEqual(after, wait("repair", now + 0.95 * input.repairIntervalMillis))
     },

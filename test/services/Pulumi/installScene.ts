@@ -3,7 +3,7 @@
 import { copyFileSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs"
 import path from "node:path"
 import { Duration, Effect, FileSystem, Layer, Redacted } from "effect"
-import { type OperationRequest, type PreviewRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
+import { type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
 import { packVersion } from "../../fixtures/platform/pack.mts"
@@ -106,13 +106,8 @@ export const installScene = Effect.gen(function* () {
         }),
       ),
     ).pipe(Effect.provideContext(context))
-  const preview = (own: Partial<PreviewRequest> = {}) =>
-    Pulumi.use((pulumi) =>
-      pulumi.preview({ ...request, ...own }, ({ step }) => Effect.sync(() => void steps.push(step))),
-    ).pipe(Effect.provideContext(context))
   return {
     root,
-    preview,
     api,
     request,
     fetch,

@@ -75,7 +75,6 @@ const write = Effect.fnUntraced(function* (
   yield* next.succeededAt === undefined
     ? unset("platforminstance_last_success_timestamp_seconds", key)
     : set("platforminstance_last_success_timestamp_seconds", key, seconds(next.succeededAt))
-  yield* set("platforminstance_approval_pending", key, next.awaitsApproval ? 1 : 0)
   yield* set("platforminstance_paused", key, next.pausedAt === undefined ? 0 : 1)
   yield* next.pausedAt === undefined
     ? unset("platforminstance_paused_timestamp_seconds", key)

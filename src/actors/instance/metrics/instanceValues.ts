@@ -46,8 +46,6 @@ export interface InstanceValues {
   readonly asleep: { readonly since: number; readonly memory: number } | undefined
   /** Inside of which it is repaired; absent: at any time. */
   readonly windows: Windows | undefined
-  /** A change of it waits for approval. */
-  readonly awaitsApproval: boolean
 }
 
 export const isReady = ({ phase, generation, observedGeneration }: InstanceValues): boolean =>
@@ -80,7 +78,6 @@ export const instanceValues = (object: KubeObject, memory: Memory | undefined): 
     pausedAt: pausedSince === undefined ? undefined : epochMillis(pausedSince),
     sleeps: memo?.sleep !== undefined,
     asleep: asleepSince === undefined ? undefined : { since: epochMillis(asleepSince), memory: saved },
-    awaitsApproval: memo?.awaits !== undefined && metadata.deletionTimestamp === undefined,
     windows: memo === undefined ? undefined : Option.getOrUndefined(windowsIn(memo)),
   }
 }
