@@ -62,8 +62,15 @@ export type DayTwoNews =
   | { readonly _tag: "Paused" }
   | { readonly _tag: "Resumed"; readonly since: string }
   | { readonly _tag: "FallingAsleep" }
-  /** `since`: absent of one that was not asleep yet. */
-  | { readonly _tag: "Waking"; readonly since: string | undefined }
+  /**
+   * `since`: absent of one that was not asleep yet. `untold`: what nothing inside makes anew, where nobody has been told of it
+   * yet; it may have ended by now.
+   */
+  | {
+      readonly _tag: "Waking"
+      readonly since: string | undefined
+      readonly untold: ReadonlyArray<string>
+    }
 
 export interface DayTwo {
   /** Since when it is paused, RFC 3339. */
@@ -77,6 +84,12 @@ export interface DayTwo {
 
 const nonEmpty = <K extends string>(key: K, strings: Readonly<Record<string, string>>) =>
   Object.keys(strings).length === 0 ? {} : ({ [key]: strings } as { readonly [P in K]: typeof strings })
+
+const waking = ({ since, bare = [] }: Sleep): DayTwoNews => ({
+  _tag: "Waking",
+  since,
+  untold: since === undefined ? bare : [],
+})
 
 /** Enough to tell another value from the one that was told. */
 const briefly = (value: string): string => value.slice(0, 100)
@@ -113,7 +126,7 @@ export const followDayTwo = (
       ...(paused && since === undefined ? [{ _tag: "Paused" } as const] : []),
       ...(!paused && since !== undefined ? [{ _tag: "Resumed", since } as const] : []),
       ...(sleeps && last.sleep === undefined ? [{ _tag: "FallingAsleep" } as const] : []),
-      ...(!sleeps && last.sleep !== undefined ? [{ _tag: "Waking", since: last.sleep.since } as const] : []),
+      ...(!sleeps && last.sleep !== undefined ? [waking(last.sleep)] : []),
     ],
   }
 }

@@ -72,7 +72,7 @@ describe("sleep", () => {
   it("ends when its annotation says false or is gone, and not by a wrong value", () => {
     for (const annotated of [bare, sleeping("false")]) {
       const woken = followDayTwo(annotated, Option.some(asleep), later)
-      assert.deepStrictEqual(woken.news, [{ _tag: "Waking", since: later }])
+      assert.deepStrictEqual(woken.news, [{ _tag: "Waking", since: later, untold: [] }])
       assert.deepStrictEqual([woken.sleep, woken.memo.sleep], [Option.none(), undefined])
     }
     const wrong = followDayTwo(
@@ -82,6 +82,14 @@ describe("sleep", () => {
     )
     assert.deepStrictEqual([wrong.memo.sleep, tags(wrong)], [asleep.sleep, ["Invalid"]])
     assert.isTrue(Option.isNone(followDayTwo(sleeping("yes"), none, noon).sleep))
+  })
+
+  it("names at its end what nothing makes anew, unless that was told when all of it was asleep", () => {
+    const { since, ...noted } = { askedAt: noon, pods: 3, memory: 7, bare: ["default/lonely"], since: later }
+    const news = (sleep: DayTwoMemo["sleep"]) =>
+      followDayTwo(bare, Option.some({ uid, ...(sleep === undefined ? {} : { sleep }) }), later).news
+    assert.deepStrictEqual(news(noted), [{ _tag: "Waking", since: undefined, untold: ["default/lonely"] }])
+    assert.deepStrictEqual(news({ ...noted, since }), [{ _tag: "Waking", since, untold: [] }])
   })
 
   it("neither begins nor ends in a pause", () => {

@@ -15,6 +15,21 @@ import { Views } from "./Views.ts"
 const agoSince = (since: string, now: number): string =>
   Duration.format(Duration.seconds(Math.max(0, Math.round((now - epochMillis(since)) / 1000))))
 
+/** So many pods are told of by name. */
+export const mostNames = 10
+
+/** Of pods that nothing inside makes anew: one more than are named says that there are others. */
+export const named = (bare: ReadonlyArray<string>): string =>
+  `${bare.slice(0, mostNames).join(", ")}${bare.length > mostNames ? " and others" : ""}`
+
+const woken = ({ since, untold }: Extract<DayTwoNews, { _tag: "Waking" }>, now: number): string => {
+  const when = since === undefined ? " before all of it was asleep" : `, after ${agoSince(since, now)} asleep`
+  const done = `woken${when}: what has changed meanwhile is acted on`
+  return untold.length === 0
+    ? done
+    : `${done}; nothing inside makes these anew where they had ended already: ${named(untold)}`
+}
+
 /** That it falls asleep the status says; when it is, that is told with what was taken down. */
 const eventOf = (news: Exclude<DayTwoNews, { _tag: "FallingAsleep" }>, now: number): OperatorEvent => {
   switch (news._tag) {
@@ -41,12 +56,7 @@ const eventOf = (news: Exclude<DayTwoNews, { _tag: "FallingAsleep" }>, now: numb
         note: `no longer paused, after ${agoSince(news.since, now)}: what has changed meanwhile is acted on`,
       }
     case "Waking":
-      return {
-        type: "Normal",
-        reason: "Waking",
-        action: "Sleep",
-        note: `woken${news.since === undefined ? " before all of it was asleep" : `, after ${agoSince(news.since, now)} asleep`}: what has changed meanwhile is acted on`,
-      }
+      return { type: "Normal", reason: "Waking", action: "Sleep", note: woken(news, now) }
   }
 }
 

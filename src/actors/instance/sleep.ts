@@ -9,7 +9,7 @@ import { formatTime } from "../../schema/Time.ts"
 import { Events } from "../../services/Events/Events.ts"
 import { Pod, StatefulSet } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
-import { writeMemo } from "./dayTwo.ts"
+import { mostNames, named, writeMemo } from "./dayTwo.ts"
 import { OperationError } from "./Operation.ts"
 import type { Pass } from "./Pass.ts"
 import { RELEASE_NAME } from "./target/observeTarget.ts"
@@ -18,9 +18,6 @@ import type { SleepStep } from "./target/TargetState.ts"
 import { Views } from "./Views.ts"
 
 type Needs = Kubernetes | Views | Events
-
-/** So many are told of by name. */
-const mostNames = 10
 
 /** Its control plane's, and those that the control plane has made for pods inside: nobody else's. */
 const podsIn = Effect.fnUntraced(function* ({ instance }: Pass) {
@@ -47,9 +44,7 @@ const told = ({ pods = 0, memory = 0, bare = [] }: Omit<Sleep, "askedAt">): stri
   if (pods === 0) return "asleep: nothing of it ran"
   const gone = `asleep: ${counted(pods)} that had asked for ${mebibytes(memory)} of memory ended`
   if (bare.length === 0) return gone
-  const names = bare.slice(0, mostNames).join(", ")
-  const more = bare.length > mostNames ? " and others" : ""
-  return `${gone}; nothing inside makes these anew when it is woken: ${names}${more}`
+  return `${gone}; nothing inside makes these anew when it is woken: ${named(bare)}`
 }
 
 const fallAsleep = Effect.fnUntraced(function* (pass: Pass, what: Omit<Sleep, "askedAt">) {

@@ -476,7 +476,9 @@ const sleepVerdict = (seen: TargetObservation, sleep: SleepState): TargetVerdict
   }
   const scale = ours ? Option.getOrUndefined(seen.scale) : undefined
   const runs = scale !== undefined && scale.replicas > 0
-  if (!sleep.noted || (runs && sleep.asleep)) {
+  // Also one that was this instance's when what ran was written down.
+  const elsewhere = !ours && !sleep.asleep
+  if (!sleep.noted || elsewhere || (runs && sleep.asleep)) {
     return takingDown({ _tag: "BeginSleep", ours }, "writing down what runs")
   }
   if (runs) {

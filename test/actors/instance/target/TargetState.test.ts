@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Option, Schema } from "effect"
 import {
+  type ActVerdict,
   judgeTarget,
   type NamespaceState,
   type ProbeState,
@@ -321,6 +322,9 @@ const observations = Arbitrary.schema(
     ready: Schema.Boolean,
     owner: Schema.NullOr(Schema.Literals(["service", "other"])),
     kubeconfigPublished: Schema.Boolean,
+    sleep: Schema.NullOr(Schema.Struct({ noted: Schema.Boolean, asleep: Schema.Boolean })),
+    replicas: Schema.NullOr(Schema.Literals([0, 1])),
+    controlPlanePods: Schema.Boolean,
   }),
 ).pipe(
   Arbitrary.map(
@@ -342,9 +346,20 @@ const observations = Arbitrary.schema(
       controlPlane: { ready: raw.ready, message: "as seen" },
       kubeconfigOwner: Option.fromNullishOr(raw.owner),
       kubeconfigPublished: raw.kubeconfigPublished,
+      sleep: Option.map(Option.fromNullishOr(raw.sleep), (sleep) => ({ ...sleep, workloads: Option.none() })),
+      scale: Option.map(Option.fromNullishOr(raw.replicas), (replicas) => ({
+        uid: "set",
+        replicas,
+        scaledDown: replicas === 0,
+        wakesWith: Option.none(),
+      })),
+      controlPlanePods: raw.controlPlanePods ? healthy.controlPlanePods : [],
     }),
   ),
 )
+
+/** That nothing of it can be taken down is remembered on the instance alone. */
+const isWrittenDown = ({ step }: ActVerdict): boolean => step._tag === "BeginSleep" && !step.ours
 
 describe("a target, whatever is seen of it", () => {
   it.prop(
@@ -352,8 +367,9 @@ describe("a target, whatever is seen of it", () => {
     { seen: observations },
     ({ seen }) => {
       const verdict = judgeTarget(seen)
-      if (seen.namespace._tag === "Foreign") assert.strictEqual(verdict._tag, "Stuck")
-      if (verdict._tag === "Act" && verdict.step._tag !== "CreateNamespace")
+      if (seen.namespace._tag === "Foreign" && Option.isNone(seen.sleep))
+        assert.strictEqual(verdict._tag, "Stuck")
+      if (verdict._tag === "Act" && verdict.step._tag !== "CreateNamespace" && !isWrittenDown(verdict))
         assert.strictEqual(seen.namespace._tag, "Ours")
     },
     { arbitrary: { runs: 2_000 } },
