@@ -2,6 +2,7 @@
 import { Clock, DateTime, Effect } from "effect"
 import { Command } from "effect/cli"
 import { ANNOTATION_RECONCILE_REQUESTED } from "../schema/Names.ts"
+import { MAINTENANCE_WINDOW } from "./Documentation.ts"
 import { dayTwoOf } from "./dayTwo.ts"
 import { getInstance, RESOURCE } from "./Instance.ts"
 import { Kubectl } from "./Kubectl.ts"
@@ -25,8 +26,12 @@ export const retry = Command.make(
     const about = `${found.instance.metadata.namespace}/${name}`
     const now = yield* Clock.currentTimeMillis
     const waiting = waitingOf(found.instance, now)
-    const { pausedSince, sleeps } = dayTwoOf(found.instance, now)
-    const awake = sleeps === undefined ? "at once" : "when it is woken"
+    const { pausedSince, sleeps, windowOpens } = dayTwoOf(found.instance, now)
+    const inside =
+      waiting?.reason === MAINTENANCE_WINDOW
+        ? `when the window opens, ${windowOpens ?? "at its time"}`
+        : "at once"
+    const awake = sleeps === undefined ? inside : "when it is woken"
     const when = pausedSince === undefined ? awake : "when the pause ends"
     yield* answer({ instance: about, requestedAt, waitingFor: waiting ?? null }, () =>
       waiting === undefined

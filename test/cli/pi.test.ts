@@ -159,6 +159,8 @@ describe("status", () => {
       assert.match(told.out, /^ {2}Wrong: +.*Satt 2-4/m)
       const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], { [PI]: upgraded })).out)
       assert.strictEqual(json.windowOpens, "2026-01-03T01:00:00Z")
+      const retried = yield* runPi(["retry", "one"], { [PI]: upgraded, annotate: "annotated" })
+      assert.include(retried.out, "is tried when the window opens, 2026-01-03T01:00:00Z (MaintenanceWindow)")
     }),
   )
 
