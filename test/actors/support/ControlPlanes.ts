@@ -107,7 +107,12 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
     const statefulSet = setOf(namespace)
     const home = cluster.find(Namespace, { name: namespace })
     if (statefulSet === undefined) return
-    if (Object(statefulSet.spec).replicas === 0) return cluster.end(Pod, { namespace, name: podName })
+    if (Object(statefulSet.spec).replicas === 0) {
+      if (podOf(namespace) === undefined) return
+      // It is told to end, and serves nobody from then on.
+      if (serving.delete(namespace)) showReady(namespace, 0)
+      return cluster.end(Pod, { namespace, name: podName })
+    }
     if (podOf(namespace) !== undefined) return
     if (home === undefined || home.metadata.deletionTimestamp !== undefined) return
     const { uid } = statefulSet.metadata
