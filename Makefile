@@ -26,8 +26,8 @@ prepare: install ## everything that is made once: programs (half an hour), base 
 check: install ## types with Effect diagnostics, lint, format, generated files
 	@npm run --silent check
 
-test: install ## unit tests
-	@vitest run --project unit $(call report,unit)
+test: install ## unit tests; PART=simulation or PART=others: a part of them
+	@PART='$(PART)' vitest run --project unit $(call report,$(or $(PART),unit))
 
 real: install ## tests with the real engine, Helm and API server, without a cluster; builds those programs
 	@vitest run --project real $(call report,real)

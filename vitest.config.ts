@@ -6,6 +6,14 @@ const retry = process.env.CI === undefined ? 0 : 1
 
 // Unit tests, property tests and simulations run everywhere. `real`: real programs without a cluster, which its
 // global set-up builds. End-to-end tests need the real cluster (tools/cluster), which theirs starts.
+// `make test PART=`: the simulation takes most of the time, and nothing but virtual time; the others are the rest.
+const simulation = ["test/simulation/**/*.test.ts"]
+const part = process.env.PART ?? ""
+if (!["", "simulation", "others"].includes(part))
+  throw new Error(
+    `PART=${part} is no part of the unit tests: it is simulation or others; without it both run`,
+  )
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -13,15 +21,21 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", "test/**/*.real.test.ts", "**/node_modules/**"],
+          include: part === "simulation" ? simulation : ["test/**/*.test.ts"],
+          exclude: [
+            ...["test/e2e/**", "test/**/*.real.test.ts", "**/node_modules/**"],
+            ...(part === "others" ? simulation : []),
+          ],
           globalSetup: ["test/support/figures.ts"],
           // One for each core: what starts them has nothing to do while they run.
           maxWorkers: "100%",
           // A simulated world makes much that is soon gone: a greater nursery saves a seventh of the time.
           execArgv: ["--max-semi-space-size=64"],
-          // Against what never ends; a busy machine makes nothing fail.
-          testTimeout: 120_000,
+          // What is loaded and compiled for one file serves the next ones, too: a fifth of the time of a small one.
+          isolate: false,
+          // Against what never ends; a busy machine makes nothing fail, nor one that has only now and then time for them.
+          testTimeout: 3_600_000,
+          hookTimeout: 3_600_000,
         },
       },
       {
@@ -29,8 +43,8 @@ export default defineConfig({
           name: "real",
           include: ["test/**/*.real.test.ts"],
           globalSetup: ["test/support/programs.ts"],
-          // Each of them fills two cores by itself.
-          maxWorkers: 1,
+          // They wait for programs much of the time: one alone leaves nearly half of two cores idle.
+          maxWorkers: 2,
           retry,
           // They wait for real programs, on a machine as slow as it happens to be.
           testTimeout: 600_000,

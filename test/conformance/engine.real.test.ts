@@ -1,6 +1,9 @@
 // The runner with the real engine, provider and API server against its twin: the same requests, the same observations.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import path from "node:path"
 import { NodeServices } from "@effect/platform-node"
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { temporary } from "../services/Pulumi/harness.ts"
 import { simulate } from "../twins/simulation/Simulation.ts"
@@ -11,6 +14,11 @@ import { scenario } from "./engine/scenario.ts"
 import { makeTwinSide } from "./engine/TwinSide.ts"
 import { observe, type Scenario } from "./Scenario.ts"
 
+/** What npm makes for both. */
+const libraries = mkdtempSync(path.join(tmpdir(), "libraries-"))
+beforeAll(() => installLibraries(libraries))
+afterAll(() => rmSync(libraries, { recursive: true, force: true }))
+
 const holds = (make: () => Scenario<EngineSide>) =>
   Effect.gen(function* () {
     const twin = simulate(
@@ -18,8 +26,7 @@ const holds = (make: () => Scenario<EngineSide>) =>
       { seed: 1 },
     )
     const root = yield* temporary
-    installLibraries(`${root}/libraries`)
-    const real = yield* observe(make(), yield* makeRealSide(root, `${root}/libraries`))
+    const real = yield* observe(make(), yield* makeRealSide(root, libraries))
     assert.deepStrictEqual(twin, real)
   }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
 

@@ -1,7 +1,19 @@
 // An install of the stand-in package, from the registry to the objects: npm, the engine, the Kubernetes provider and an API
 // server are the real ones; no pod runs.
-import { copyFileSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
 import path from "node:path"
+import { assert } from "@effect/vitest"
 import { Duration, Effect, FileSystem, Layer, Redacted } from "effect"
 import { type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
@@ -30,6 +42,20 @@ const fixture = Effect.gen(function* () {
   return { name: manifest.name, version: manifest.version, files, manifest } satisfies PackageSource
 })
 
+/** What npm has made for the first scene of this process, and the port of its registry, by which the store knows a package. */
+let fetched: { readonly packages: string; readonly port: number } | undefined
+
+/** The others find it in their store, as an operator finds what an earlier one has fetched, and read all of it again. */
+const copyPackages = (from: string, to: string): void =>
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })
+
+const keepPackages = (packages: string, registry: string): void => {
+  const folder = mkdtempSync(path.join(tmpdir(), "packages-"))
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }))
+  copyPackages(packages, folder)
+  fetched = { packages: folder, port: Number(new URL(registry).port) }
+}
+
 export const installScene = Effect.gen(function* () {
   const root = yield* temporary
   for (const folder of ["state", "memory", "tmp", "plugins/resource-kubernetes-v4.25.0"]) {
@@ -41,9 +67,11 @@ export const installScene = Effect.gen(function* () {
   )
   writeFileSync(`${root}/passphrase`, "planted-passphrase")
   copyFileSync(path.join(source, "wrapper/index.js"), `${root}/wrapper.js`)
-  const registry = yield* makeRegistry([yield* fixture, hostile()])
+  const registry = yield* makeRegistry([yield* fixture, hostile()], undefined, fetched?.port)
   // As a user's npmrc would: one scope from another registry.
   writeFileSync(`${root}/npmrc`, `@di-framework:registry=${registry.url}\n`)
+  const packages = `${root}/state/packages`
+  if (fetched !== undefined) copyPackages(fetched.packages, packages)
   const api = yield* startApiServer(root)
   const context = yield* Layer.build(
     PulumiLive.layer(
@@ -69,6 +97,9 @@ export const installScene = Effect.gen(function* () {
   const fetch = (version: string) =>
     Pulumi.use((pulumi) => pulumi.fetch(version)).pipe(Effect.provideContext(context))
   const platform = yield* fetch("6.0.22")
+  if (fetched === undefined) keepPackages(packages, registry.url)
+  // What was copied is what it was: nobody has asked the registry for it.
+  else assert.deepStrictEqual(registry.requests, [])
   const request: OperationRequest = {
     key: { namespace: "team-a", name: "one" },
     generation: 1,

@@ -45,10 +45,11 @@ export interface Registry {
   readonly replace: (packages: ReadonlyArray<PackageSource>) => void
 }
 
-/** Serves the packages until the scope closes; with a certificate and its key, in PEM, over TLS. */
+/** Serves the packages until the scope closes; with a certificate and its key, in PEM, over TLS; at any port that is free, or this. */
 export const makeRegistry = (
   given: ReadonlyArray<PackageSource>,
   tls?: { readonly certificate: string; readonly key: string },
+  at = 0,
 ) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly registry: Registry; readonly close: () => void }>((resume) => {
@@ -119,7 +120,7 @@ export const makeRegistry = (
           ? createServer(answer)
           : createSecureServer({ cert: tls.certificate, key: tls.key }, answer)
       const scheme = tls === undefined ? "http" : "https"
-      server.listen(0, "127.0.0.1", () => {
+      server.listen(at, "127.0.0.1", () => {
         const address = server.address()
         const port = typeof address === "object" && address !== null ? address.port : 0
         resume(
