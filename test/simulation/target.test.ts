@@ -1,8 +1,9 @@
 // The target of an instance, with the operator as it is and the world around it simulated: what a vCluster, its node and
 // the API server can do to it.
 import { assert, describe, it, vi } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { findCondition } from "../../src/schema/Conditions.ts"
+import { hostNamespace } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { simulate, until } from "../twins/simulation/Simulation.ts"
 import { seeds } from "../twins/simulation/seeds.ts"
@@ -39,6 +40,50 @@ const deeds = (world: World) =>
 
 const secretOf = (world: World, namespace: string, name: string) =>
   world.admin.get(Kinds.Secret, { namespace, name })
+
+const decodeService = Schema.decodeUnknownSync(
+  Schema.Struct({
+    spec: Schema.Struct({ ports: Schema.Array(Schema.Struct({ name: Schema.String, port: Schema.Finite })) }),
+  }),
+)
+
+/** The numbers of a Service's ports, by their names. */
+const portsOf = (world: World, name: string) => {
+  const { spec } = decodeService(world.admin.get(Kinds.Service, { namespace: hostNamespace(key), name }))
+  return Object.fromEntries(spec.ports.map((port) => [port.name, port.port]))
+}
+
+describe("a Service of the release whose port was given another number", () => {
+  it.each(["vcluster", "vcluster-headless"])("has its own again, and no other: %s", (name) =>
+    simulate(
+      Effect.gen(function* () {
+        const world = yield* start()
+        const before = portsOf(world, name)
+        world.admin.patch(
+          Kinds.Service,
+          { namespace: hostNamespace(key), name },
+          { type: "json", operations: [{ op: "replace", path: "/spec/ports/0/port", value: 444 }] },
+        )
+        assert.notDeepEqual(portsOf(world, name), before)
+        yield* until(
+          () => JSON.stringify(portsOf(world, name)) === JSON.stringify(before),
+          "5 minutes",
+          "it is back",
+        )
+        yield* ready(world)
+        yield* Effect.sleep("1 hour")
+        assert.deepStrictEqual(portsOf(world, name), before)
+        assert.strictEqual(condition(world, "Ready")?.status, "True")
+        // Helm was refused nothing: there is no revision that failed.
+        const states = world.admin
+          .list(Kinds.Secret, { namespace: hostNamespace(key) })
+          .flatMap(({ metadata }) => metadata.labels?.status ?? [])
+        assert.notInclude(states, "failed")
+      }),
+      { seed: 1 },
+    ),
+  )
+})
 
 describe("a Ready target", () => {
   it("costs the host's API no request, however often it is looked at", () =>

@@ -25,6 +25,8 @@ export interface ReleaseState {
   readonly status: ReleaseStatus
   /** The newest revision whose status is `deployed`. */
   readonly lastDeployed: Option.Option<number>
+  /** The lowest revision that is kept: Helm removes older ones, also where every newer one has failed. */
+  readonly oldest: number
 }
 
 export class HelmError extends Data.TaggedError("HelmError")<{

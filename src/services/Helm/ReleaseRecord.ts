@@ -52,6 +52,7 @@ export const releaseState = (records: ReadonlyArray<KubeObject>): Option.Option<
     revision,
     status,
     lastDeployed: Option.fromNullishOr(revisions.find((each) => each.status === "deployed")?.revision),
+    oldest: revisions.at(-1)?.revision ?? revision,
   }))
 }
 

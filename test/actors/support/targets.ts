@@ -2,7 +2,7 @@
 import { Option } from "effect"
 import type { TargetObservation, TargetVerdict } from "../../../src/actors/instance/target/TargetState.ts"
 
-export const deployed = { revision: 1, status: "deployed", lastDeployed: Option.some(1) } as const
+export const deployed = { revision: 1, status: "deployed", lastDeployed: Option.some(1), oldest: 1 } as const
 
 /** Objects of the release that are gone. */
 export const missing = (...objects: ReadonlyArray<string>) =>

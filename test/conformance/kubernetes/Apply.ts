@@ -29,6 +29,14 @@ const template = (containers: ReadonlyArray<object>) => ({
   template: { metadata: { labels: { a: "b" } }, spec: { containers } },
 })
 
+const numbered = "/api/v1/namespaces/apply/services/numbered"
+const http = (port: number) => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: "numbered" },
+  spec: { ports: [{ name: "http", port, targetPort: 8080 }] },
+})
+
 const owner = (uid: string) => ({ apiVersion: "v1", kind: "Pod", name: "p", uid })
 
 export const applies: Scenario<Target> = {
@@ -183,5 +191,29 @@ export const applies: Scenario<Target> = {
         spec: { ports: [{ port: 81, name: "b" }], selector: { c: "d" } },
       }),
     ),
+    ask("a Service with a port that has a name", apply(numbered, "fieldManager=m", http(80))),
+    ask("another number for it", {
+      method: "PATCH",
+      path: `${numbered}?fieldManager=hand`,
+      contentType: "application/merge-patch+json",
+      body: { spec: http(81).spec },
+    }),
+    ask(
+      "beside which the first one cannot come back",
+      apply(numbered, "fieldManager=m&force=true", http(80)),
+    ),
+    ask("but by a merge patch", {
+      method: "PATCH",
+      path: `${numbered}?fieldManager=n`,
+      contentType: "application/merge-patch+json",
+      body: { spec: http(80).spec },
+    }),
+    ask("and then by an apply", apply(numbered, "fieldManager=m&force=true", http(80))),
+    ask("the same name twice", {
+      method: "PATCH",
+      path: `${numbered}?fieldManager=hand`,
+      contentType: "application/merge-patch+json",
+      body: { spec: { ports: [...http(80).spec.ports, ...http(81).spec.ports] } },
+    }),
   ],
 }

@@ -30,21 +30,31 @@ describe("the state of a release", () => {
     ])
     assert.deepStrictEqual(
       state,
-      Option.some({ revision: 11, status: "pending-upgrade" as const, lastDeployed: Option.some(10) }),
+      Option.some({
+        revision: 11,
+        status: "pending-upgrade" as const,
+        lastDeployed: Option.some(10),
+        oldest: 9,
+      }),
     )
   })
 
   it("has no deployed revision while the first install runs", () => {
     assert.deepStrictEqual(
       releaseState([record("1", "pending-install")]),
-      Option.some({ revision: 1, status: "pending-install" as const, lastDeployed: Option.none() }),
+      Option.some({
+        revision: 1,
+        status: "pending-install" as const,
+        lastDeployed: Option.none(),
+        oldest: 1,
+      }),
     )
   })
 
   it("takes a status it does not know for unknown, and a Secret without a revision for none of the release", () => {
     assert.deepStrictEqual(
       releaseState([record("1", "levitating"), record("latest", "deployed"), secret("x", {})]),
-      Option.some({ revision: 1, status: "unknown" as const, lastDeployed: Option.none() }),
+      Option.some({ revision: 1, status: "unknown" as const, lastDeployed: Option.none(), oldest: 1 }),
     )
   })
 })

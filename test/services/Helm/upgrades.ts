@@ -98,7 +98,8 @@ export const upgradeMany = Effect.fnUntraced(function* <E>(
   let full: { readonly objects: ReadonlyArray<string>; readonly files: ReadonlyArray<string> } | undefined
   for (let revision = 1; revision <= revisions; revision += 1) {
     yield* helm.install(release, valuesOf(revision))
-    const state = { revision, status: "deployed" as const, lastDeployed: Option.some(revision) }
+    const oldest = Math.max(1, revision - kept + 1)
+    const state = { revision, status: "deployed" as const, lastDeployed: Option.some(revision), oldest }
     assert.deepStrictEqual(yield* helm.state(release), Option.some(state))
     const newest = Array.from({ length: Math.min(revision, kept) }, (_, back) =>
       recordName(release, revision - back),

@@ -229,11 +229,24 @@ const nodePorts = (object: Json): ReadonlyArray<Cause> =>
     return [invalid(`spec.ports[${index}].nodePort`, asked, why)]
   })
 
+const duplicate = (field: string, value: unknown): Cause => ({
+  reason: "FieldValueDuplicate",
+  message: `Duplicate value: ${JSON.stringify(value)}`,
+  field,
+})
+
+const portNames = (object: Json): ReadonlyArray<Cause> => {
+  const names = listOf(at(object, "spec", "ports")).map((port) => textOf(at(port, "name")) ?? "")
+  return names.flatMap((name, index) =>
+    name !== "" && names.indexOf(name) < index ? [duplicate(`spec.ports[${index}].name`, name)] : [],
+  )
+}
+
 const SHAPES: Readonly<Record<string, (object: Json) => ReadonlyArray<Cause>>> = {
   ConfigMap: dataKeys,
   Secret: dataKeys,
   Pod: containers("spec.containers", "spec", "containers"),
-  Service: nodePorts,
+  Service: (object) => [...portNames(object), ...nodePorts(object)],
   StatefulSet: template,
   Deployment: template,
   ReplicaSet: template,

@@ -284,7 +284,7 @@ const repairVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
 /** What sets a release right that was left pending or failed: always one step. */
 const recoveryVerdict = (
   seen: TargetObservation,
-  { status, revision, lastDeployed }: ReleaseState,
+  { status, revision, lastDeployed, oldest }: ReleaseState,
 ): ActVerdict => {
   if (Option.isSome(lastDeployed) && lastDeployed.value < revision) {
     return act(
@@ -293,11 +293,13 @@ const recoveryVerdict = (
       `revision ${revision} of the release was left ${status} and is rolled back to revision ${lastDeployed.value}`,
     )
   }
+  // A rollback that fails leaves none deployed, and pushes the first one out of the history when it fails often: what is left
+  // of it are copies.
   return seen.everServed
     ? act(
-        { _tag: "RollbackRelease", revision: 1 },
+        { _tag: "RollbackRelease", revision: oldest },
         "RolledBack",
-        `revision ${revision} of the release was left ${status} and is rolled back to revision 1`,
+        `revision ${revision} of the release was left ${status} and is rolled back to revision ${oldest}`,
       )
     : act(
         { _tag: "UninstallRelease" },

@@ -25,8 +25,10 @@ import { releaseRef } from "./observeTarget.ts"
 import { Protection } from "./Protection.ts"
 import type { Quotas } from "./Quotas.ts"
 import { applyQuota } from "./quota.ts"
+import { deployedRecord } from "./releaseObjects.ts"
+import { replaceRefused } from "./replaceRefused.ts"
 import { beginResync, restartControlPlane } from "./resync.ts"
-import type { InlineStep, SleepStep, SlotStep } from "./TargetState.ts"
+import type { InlineStep, LostObject, SleepStep, SlotStep } from "./TargetState.ts"
 import { vclusterValues } from "./VclusterValues.ts"
 import { asWriter, findWriter, type OwnPod } from "./writer.ts"
 
@@ -215,6 +217,19 @@ const priorityOfControlPlane = Effect.gen(function* () {
   return Option.exists(state, ({ priority }) => priority) ? { priorityClassName: PRIORITY_CLASS } : {}
 })
 
+/** Of the deployed revision, which is the one that Helm applies once more. */
+const replaceEdited = Effect.fnUntraced(
+  function* (key: InstanceKey, lost: ReadonlyArray<LostObject>) {
+    const views = yield* Views
+    const edited = new Set(lost.filter(({ how }) => how === "edited").map(({ object }) => object))
+    const { releaseSecrets } = yield* views.read(key)
+    const deployed = deployedRecord(key, releaseSecrets)
+    if (Option.isSome(deployed)) yield* replaceRefused(key, deployed.value.revision, edited)
+  },
+  // Helm meets the same server, and says what is wrong with it.
+  (replaced) => Effect.ignore(replaced),
+)
+
 /** One Helm operation. `helm` waits for nothing: the gates do, on the watch. */
 export const runInSlot = Effect.fn("Target.helm")(function* (
   instance: PlatformInstance,
@@ -264,6 +279,7 @@ export const runInSlot = Effect.fn("Target.helm")(function* (
         .pipe(counted("uninstall"), Effect.mapError(failing("uninstall vcluster")))
       break
     case "RollbackRelease":
+      yield* replaceRefused(key, step.revision)
       yield* helm
         .rollback(release, step.revision)
         .pipe(
@@ -273,6 +289,7 @@ export const runInSlot = Effect.fn("Target.helm")(function* (
         )
       break
     case "ReapplyRelease":
+      yield* replaceEdited(key, step.lost)
       yield* helm
         .reapply(release)
         .pipe(counted("repair"), asWriter(key), Effect.mapError(failing("repair vcluster")))

@@ -31,6 +31,9 @@ export const RELEASE_KINDS: ReadonlyArray<ResourceKind> = [
   Kinds.ClusterRole,
   Kinds.ClusterRoleBinding,
 ]
+/** By which an object of a release is told and remembered: `service/vcluster`. */
+export const objectName = (kind: ResourceKind, { metadata }: KubeManifest): string =>
+  `${kind.kind.toLowerCase()}/${metadata.name}`
 /** Of those alone. */
 export const kindOf = (manifest: KubeManifest): ResourceKind | undefined =>
   RELEASE_KINDS.find((kind) => kind.kind === manifest.kind && apiVersion(kind) === manifest.apiVersion)
@@ -113,7 +116,7 @@ const lookAt = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Option.Option<LostObject>, KubeError, Kubernetes> {
   const kind = kindOf(manifest)
   if (kind === undefined) return Option.none()
-  const object = `${kind.kind.toLowerCase()}/${manifest.metadata.name}`
+  const object = objectName(kind, manifest)
   const lost = (how: LostObject["how"]) => Option.some({ object, how, vital: vital.has(kind) })
   const cached = view.releaseObjects.find(
     (each) => each.kind === kind.kind && each.metadata.name === manifest.metadata.name,
@@ -127,7 +130,7 @@ const lookAt = Effect.fnUntraced(function* (
 })
 
 /** Objects that name no namespace are the release's. */
-const placed = (namespace: string, manifest: KubeManifest): KubeManifest =>
+export const placed = (namespace: string, manifest: KubeManifest): KubeManifest =>
   kindOf(manifest)?.namespaced === true
     ? { ...manifest, metadata: { ...manifest.metadata, namespace: manifest.metadata.namespace ?? namespace } }
     : manifest

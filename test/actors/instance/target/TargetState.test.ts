@@ -149,7 +149,14 @@ describe("a namespace that is somebody else's", () => {
 /** contracts: the recovery table of a release, by its newest record. */
 describe("a release left", () => {
   const rows: ReadonlyArray<
-    readonly [ReleaseStatus, revision: number, lastDeployed: number | undefined, everServed: boolean, string]
+    readonly [
+      ReleaseStatus,
+      revision: number,
+      lastDeployed: number | undefined,
+      everServed: boolean,
+      string,
+      oldest?: number,
+    ]
   > = [
     ["deployed", 1, 1, true, "Ready"],
     ["deployed", 7, 7, true, "Ready"],
@@ -157,6 +164,9 @@ describe("a release left", () => {
     ["pending-install", 1, undefined, false, "Act UninstallRelease: TargetError"],
     ["failed", 1, undefined, true, "Act RollbackRelease 1: RolledBack"],
     ["pending-install", 1, undefined, true, "Act RollbackRelease 1: RolledBack"],
+    // Each try to roll back has failed, so that the first revision is in the history no more.
+    ["failed", 9, undefined, true, "Act RollbackRelease 5: RolledBack", 5],
+    ["pending-rollback", 9, undefined, true, "Act RollbackRelease 5: RolledBack", 5],
     ["failed", 2, 1, true, "Act RollbackRelease 1: RolledBack"],
     ["pending-upgrade", 5, 3, true, "Act RollbackRelease 3: RolledBack"],
     ["pending-rollback", 5, 3, true, "Act RollbackRelease 3: RolledBack"],
@@ -167,13 +177,13 @@ describe("a release left", () => {
     ["superseded", 2, 1, true, "Act RollbackRelease 1: RolledBack"],
     ["unknown", 1, undefined, false, "Act UninstallRelease: TargetError"],
   ]
-  for (const [status, revision, lastDeployed, everServed, expected] of rows) {
+  for (const [status, revision, lastDeployed, everServed, expected, oldest = 1] of rows) {
     const use = everServed ? "in use before" : "never in use"
     it(`${status} at revision ${revision}, ${use}: ${expected}`, () => {
       const verdict = judgeTarget({
         ...healthy,
         everServed,
-        release: Option.some({ revision, status, lastDeployed: Option.fromNullishOr(lastDeployed) }),
+        release: Option.some({ revision, status, lastDeployed: Option.fromNullishOr(lastDeployed), oldest }),
       })
       const to =
         verdict._tag === "Act" && verdict.step._tag === "RollbackRelease" ? verdict.step.revision : undefined
@@ -189,7 +199,7 @@ describe("a release left", () => {
     ["uninstalling", false],
   ] as const) {
     it(`${status} is ${held ? "looked at for a writer that lives" : "nobody's any more"}`, () => {
-      const release = Option.some({ revision: 3, status, lastDeployed: Option.some(2) })
+      const release = Option.some({ revision: 3, status, lastDeployed: Option.some(2), oldest: 1 })
       const [checked, known] = [false, true].map((writerGone) =>
         judgeTarget({ ...healthy, release, writerGone }),
       )
@@ -207,6 +217,7 @@ describe("a release left", () => {
       revision: 1,
       status: "pending-install",
       lastDeployed: Option.none(),
+      oldest: 1,
     } as const)
     const message = messageOf({ ...empty, release })
     assert.match(message, /^install vcluster 0\.37\.3: /)
@@ -339,6 +350,7 @@ const observations = Arbitrary.schema(
         status,
         revision: raw.revision,
         lastDeployed: Option.fromNullishOr(raw.lastDeployed),
+        oldest: 1,
       })),
       releaseProblem: Option.none(),
       lostObjects: raw.missing ? missing("statefulset/vcluster") : [],
