@@ -16,6 +16,13 @@ import type { Death } from "../twins/world/Operators.ts"
 /** Every moment with every way to die, every fault, every view; else a part of them, spread over all. */
 export const full = process.env.FULL === "1"
 
+/**
+ * Whether there is time for one more: until `SIMULATION_UNTIL`, in seconds since the epoch. `.ci/run` has 90 minutes for all, and
+ * prints how many were played of how many; whoever names no time has as much as it takes.
+ */
+const isTime = (): boolean =>
+  Date.now() < Number(process.env.SIMULATION_UNTIL || Number.POSITIVE_INFINITY) * 1000
+
 /** Against what never ends. */
 export const crashTimeout = 24 * 3_600_000
 
@@ -224,7 +231,12 @@ const failuresOf = (
     console.info(text)
     return [text]
   }
+  let left = 0
   const failures = points.flatMap((point, index) => {
+    if (!isTime()) {
+      left += 1
+      return []
+    }
     if (full && index % 50 === 0) console.info(`${workload.name}: ${index} of ${points.length}`)
     try {
       const all = compareAt(workload, seed, undisturbed, point)
@@ -241,16 +253,17 @@ const failuresOf = (
       return failed(point, [error instanceof Error ? error.message : String(error)])
     }
   })
-  const twice = points.filter(({ again }) => again !== undefined).length
+  const played = points.slice(0, points.length - left)
+  const twice = played.filter(({ again }) => again !== undefined).length
   note({
     suite: "crash points",
-    plans: points.length,
+    plans: played.length,
     ...(twice > 0 ? { pairs: twice } : {}),
-    ...(of === undefined ? {} : { points: { done: points.length, of: of(undisturbed) } }),
+    ...(of === undefined ? {} : { points: { done: played.length, of: of(undisturbed) } }),
   })
   const seconds = ((performance.now() - began) / 1000).toFixed(1)
   console.info(
-    `${workload.name}: seed ${seed}, ${undisturbed.calls.length} calls, ${points.length} deaths, ${seconds} s`,
+    `${workload.name}: seed ${seed}, ${undisturbed.calls.length} calls, ${played.length} deaths${left === 0 ? "" : `, ${left} left out: no time`}, ${seconds} s`,
   )
   return failures
 }

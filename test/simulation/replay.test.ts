@@ -25,8 +25,10 @@ const marked: Workload = {
 }
 
 /** Runs with this environment, which the processes of vitest share with nobody. */
-const withEnvironment = (environment: Readonly<Record<string, string>>, run: () => void): void => {
+const withEnvironment = (given: Readonly<Record<string, string>>, run: () => void): void => {
   const before = { ...process.env }
+  // There is time, whatever there is for the run that this is a part of.
+  const environment = { SIMULATION_UNTIL: "", ...given }
   Object.assign(process.env, environment)
   try {
     run()
@@ -79,6 +81,16 @@ describe("a point", () => {
     "1:after:power:most",
     "1:after:power:all:x",
   ])("is none: %s", (text) => assert.throws(() => parsePoint(text), /not a point/))
+})
+
+it("deaths are played until the time that is named, and no longer", () => {
+  const point: CrashPoint = { call: 5, moment: "before", death: "pod" }
+  const until = (seconds: number) => () =>
+    withEnvironment({ SEED: "3", POINT: "", SIMULATION_UNTIL: String(seconds) }, () =>
+      assertSameEnd(marked, () => [point]),
+    )
+  assert.lengthOf(failureOf(until(Date.now() / 1000 + 86_400)), 1)
+  assert.doesNotThrow(until(1))
 })
 
 describe("a failed crash test", () => {
