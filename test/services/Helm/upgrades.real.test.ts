@@ -1,15 +1,12 @@
 // Field report F54 with the real helm and a real API server: as over the twins (upgrades.test.ts), with fewer upgrades.
-import { execFileSync } from "node:child_process"
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { it } from "@effect/vitest"
-import { Effect, FileSystem, Layer, Option, Redacted } from "effect"
-import { HelmLive } from "../../../src/services/Helm/HelmLive.ts"
-import { loadText } from "../../../src/services/Kubernetes/Credentials.ts"
-import { layerFrom } from "../../../src/services/Kubernetes/KubernetesLive.ts"
+import { Effect, FileSystem, Layer } from "effect"
 import { machine } from "../../support/machine.ts"
 import { startApiServer } from "../Pulumi/apiServer.ts"
+import { realHelm } from "./realHelm.ts"
 import { upgradeMany } from "./upgrades.ts"
 
 const folder = Effect.acquireRelease(
@@ -33,7 +30,6 @@ it.live("F54: a release that was upgraded 25 times is 5 revisions, and nothing h
   Effect.gen(function* () {
     const root = yield* folder
     const { kubeconfig } = yield* startApiServer(root)
-    const helm = execFileSync("tools/programs/prebuilt-helm.sh", { encoding: "utf8" }).trim()
     yield* upgradeMany(
       25,
       Effect.sync(() =>
@@ -41,17 +37,6 @@ it.live("F54: a release that was upgraded 25 times is 5 revisions, and nothing h
           .filter((name) => name.startsWith("helm-"))
           .toSorted(),
       ),
-    ).pipe(
-      Effect.provide(
-        HelmLive.layer({
-          helm,
-          chart: { path: path.resolve("charts/vcluster"), digest: Option.none() },
-          kubeconfig: `${root}/api-server/kubeconfig`,
-        }).pipe(
-          Layer.provideMerge(layerFrom(loadText(Redacted.make(kubeconfig)))),
-          Layer.provide(machineIn(root)),
-        ),
-      ),
-    )
+    ).pipe(Effect.provide(realHelm(root, kubeconfig, machineIn(root))))
   }).pipe(Effect.scoped),
 )

@@ -31,12 +31,13 @@ export const RELEASE_KINDS: ReadonlyArray<ResourceKind> = [
   Kinds.ClusterRole,
   Kinds.ClusterRoleBinding,
 ]
-/** By which an object of a release is told and remembered: `service/vcluster`. */
-export const objectName = (kind: ResourceKind, { metadata }: KubeManifest): string =>
-  `${kind.kind.toLowerCase()}/${metadata.name}`
 /** Of those alone. */
 export const kindOf = (manifest: KubeManifest): ResourceKind | undefined =>
   RELEASE_KINDS.find((kind) => kind.kind === manifest.kind && apiVersion(kind) === manifest.apiVersion)
+
+/** By which an object of a release is told and remembered: `service/vcluster`. */
+export const objectName = (kind: ResourceKind, { metadata }: KubeManifest): string =>
+  `${kind.kind.toLowerCase()}/${metadata.name}`
 
 /** The namespace of the release that an object belongs to, as Helm marks each: a cluster-scoped one tells it in no other way. */
 export const releaseNamespace = ({ metadata }: KubeObject): string | undefined =>

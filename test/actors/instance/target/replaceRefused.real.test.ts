@@ -1,22 +1,18 @@
 // The real helm and a real API server: what Helm cannot apply over an edit, as often as it tries, and what lets it.
-import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Option, Redacted } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { releaseRef } from "../../../../src/actors/instance/target/observeTarget.ts"
 import { replaceRefused } from "../../../../src/actors/instance/target/replaceRefused.ts"
 import { vclusterValues } from "../../../../src/actors/instance/target/VclusterValues.ts"
 import { Views } from "../../../../src/actors/instance/Views.ts"
 import { Helm } from "../../../../src/services/Helm/Helm.ts"
-import { HelmLive } from "../../../../src/services/Helm/HelmLive.ts"
-import { loadText } from "../../../../src/services/Kubernetes/Credentials.ts"
 import * as Kinds from "../../../../src/services/Kubernetes/Kinds.ts"
 import { Kubernetes } from "../../../../src/services/Kubernetes/Kubernetes.ts"
-import { layerFrom } from "../../../../src/services/Kubernetes/KubernetesLive.ts"
+import { realHelm } from "../../../services/Helm/realHelm.ts"
 import { startApiServer } from "../../../services/Pulumi/apiServer.ts"
-import { machine } from "../../../support/machine.ts"
 
 const key = { namespace: "team-a", name: "one" }
 const release = releaseRef(key)
@@ -90,19 +86,8 @@ it.live("a port that was given another number has its own again, with Helm's rec
   Effect.gen(function* () {
     const root = yield* folder
     const { kubeconfig } = yield* startApiServer(root)
-    const helm = execFileSync("tools/programs/prebuilt-helm.sh", { encoding: "utf8" }).trim()
     yield* scene.pipe(
-      Effect.provide(
-        HelmLive.layer({
-          helm,
-          chart: { path: path.resolve("charts/vcluster"), digest: Option.none() },
-          kubeconfig: `${root}/api-server/kubeconfig`,
-        }).pipe(
-          Layer.provideMerge(layerFrom(loadText(Redacted.make(kubeconfig)))),
-          Layer.provide(machine),
-          Layer.provideMerge(Layer.mock(Views, { awaitWrite: () => Effect.void })),
-        ),
-      ),
+      Effect.provide([realHelm(root, kubeconfig), Layer.mock(Views, { awaitWrite: () => Effect.void })]),
     )
   }).pipe(Effect.scoped),
 )
