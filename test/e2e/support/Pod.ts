@@ -17,6 +17,13 @@ export const withPod = async <A>(
   use: (kubectlInPod: KubectlInPod) => Promise<A>,
 ): Promise<A> => {
   const folder = dirname(realpathSync(`${programs}/kubectl`))
+  // As a volume: what is piped through `kubectl exec` can arrive as nothing at all where the machine is busy.
+  await apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name, namespace },
+    stringData: { kubeconfig },
+  })
   await apply({
     apiVersion: "v1",
     kind: "Pod",
@@ -29,13 +36,18 @@ export const withPod = async <A>(
           name,
           image: "docker.io/library/busybox:1.36",
           command: ["sleep", "3600"],
-          volumeMounts: [{ name: "programs", mountPath: "/programs", readOnly: true }],
+          volumeMounts: [
+            { name: "programs", mountPath: "/programs", readOnly: true },
+            { name: "kubeconfig", mountPath: "/kubeconfig", readOnly: true },
+          ],
         },
       ],
-      volumes: [{ name: "programs", hostPath: { path: folder, type: "Directory" } }],
+      volumes: [
+        { name: "programs", hostPath: { path: folder, type: "Directory" } },
+        { name: "kubeconfig", secret: { secretName: name } },
+      ],
     },
   })
-  const exec = ["exec", "--stdin", name, "--namespace", namespace, "--"]
   try {
     await kubectl([
       "wait",
@@ -45,11 +57,11 @@ export const withPod = async <A>(
       namespace,
       "--timeout=120s",
     ])
-    await kubectl([...exec, "sh", "-c", "cat > /tmp/kubeconfig"], { input: kubeconfig })
+    const exec = ["exec", name, "--namespace", namespace, "--"]
     return await use((...args) =>
-      kubectl([...exec, "/programs/kubectl", "--kubeconfig=/tmp/kubeconfig", ...args]),
+      kubectl([...exec, "/programs/kubectl", "--kubeconfig=/kubeconfig/kubeconfig", ...args]),
     )
   } finally {
-    await kubectl(["delete", "pod", name, "--namespace", namespace, "--wait=true"])
+    await kubectl(["delete", `pod/${name}`, `secret/${name}`, "--namespace", namespace])
   }
 }
