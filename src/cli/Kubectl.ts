@@ -12,17 +12,29 @@ export class PiError extends Data.TaggedError("PiError")<{
 export const cannot = (message: string): PiError => new PiError({ message, exitCode: 1 })
 export const misused = (message: string): PiError => new PiError({ message, exitCode: 2 })
 
-/** Which cluster and namespace, as kubectl takes it. */
+/** Which cluster and namespace, and as whom, as kubectl takes it. */
 export interface Where {
   readonly context?: string
   readonly kubeconfig?: string
   readonly namespace?: string
+  /** Whom to act for. */
+  readonly as?: string
+  readonly asGroups?: ReadonlyArray<string>
 }
 
-const whereArgs = ({ context, kubeconfig, namespace }: Where): ReadonlyArray<string> => [
+/** As kubectl has its flags. */
+export const whereArgs = ({
+  context,
+  kubeconfig,
+  namespace,
+  as,
+  asGroups = [],
+}: Where): ReadonlyArray<string> => [
   ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
   ...(context === undefined ? [] : [`--context=${context}`]),
   ...(namespace === undefined ? [] : [`--namespace=${namespace}`]),
+  ...(as === undefined ? [] : [`--as=${as}`]),
+  ...asGroups.map((group) => `--as-group=${group}`),
 ]
 
 export class Kubectl extends Context.Service<
@@ -35,8 +47,11 @@ export class Kubectl extends Context.Service<
   }
 >()("kubectl-pi/Kubectl") {}
 
-/** kubectl's first words are the error's kind; the way out follows from them. */
-export const explained = (stderr: string): string => {
+const unreadable =
+  /^stat .*: |^error loading config file |^invalid configuration: |couldn't get version\/kind/
+
+/** kubectl's first words are the error's kind; the way out follows from them and from where it was to look. */
+export const explained = (stderr: string, { kubeconfig }: Where = {}): string => {
   const words = stderr
     .split("\n")
     // What its libraries log.
@@ -52,6 +67,11 @@ export const explained = (stderr: string): string => {
   }
   if (/\(NotFound\)/.test(words)) {
     return `${words}\nkubectl get pi --all-namespaces lists what there is; -n names another namespace`
+  }
+  if (unreadable.test(words)) {
+    return kubeconfig === undefined
+      ? `the kubeconfig cannot be used: ${words}\nKUBECONFIG in the environment, or --kubeconfig, names another file`
+      : `--kubeconfig ${kubeconfig} cannot be used: ${words}\nName another file, or leave it out: then kubectl's own kubeconfig is taken`
   }
   if (/connection to the server|Unable to connect|no such host|context .* does not exist/.test(words)) {
     return `${words}\n--context and --kubeconfig name another cluster`
@@ -95,7 +115,7 @@ const make = (program: string) =>
           const ending = Effect.gen(function* () {
             const code = yield* Effect.orElseSucceed(child.exitCode, () => 1)
             yield* Fiber.await(heard)
-            if (Number(code) !== 0) return yield* cannot(explained(stderr))
+            if (Number(code) !== 0) return yield* cannot(explained(stderr, where))
           })
           return decodeText(child.stdout).pipe(
             Stream.splitLines,

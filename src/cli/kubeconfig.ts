@@ -1,11 +1,12 @@
 // `kubectl pi kubeconfig`: the instance's admin kubeconfig, to a file of one's own, to standard output where that was asked
 // for, or over a port of this machine for as long as the command runs.
-import { Clock, Console, Effect, FileSystem, Option, Schema, Stream } from "effect"
+import { Clock, Console, Effect, FileSystem, Option, Path, type PlatformError, Schema, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { parse, stringify } from "yaml"
 import { hostNamespace, KUBECONFIG_KEY, kubeconfigSecretName } from "../schema/Names.ts"
 import { conditionOf, getInstance } from "./Instance.ts"
 import { cannot, getJson, Kubectl, misused, type PiError } from "./Kubectl.ts"
+import { WHETHER_ONE_LEADS } from "./logs.ts"
 import { hasLostKubeconfig, lostKubeconfig } from "./lostKubeconfig.ts"
 import { instanceArgument, root, where } from "./root.ts"
 
@@ -60,7 +61,7 @@ const readKubeconfig = Effect.fnUntraced(function* (name: string) {
     Effect.mapError((error) =>
       error.message.includes(`"${secret}" not found`)
         ? cannot(
-            `Secret ${namespace}/${secret} is missing: the operator writes it again within a poll; where it does not, kubectl pi logs says whether one is at work`,
+            `Secret ${namespace}/${secret} is missing: the operator writes it again within a poll; where it does not, ${WHETHER_ONE_LEADS}`,
           )
         : error,
     ),
@@ -77,25 +78,38 @@ const readKubeconfig = Effect.fnUntraced(function* (name: string) {
   return { ...found, text: Buffer.from(encoded, "base64").toString("utf8") }
 })
 
+/** Names the flag, its value and the way out. */
+const cannotWrite = (file: string, folder: string, { reason }: PlatformError.PlatformError): PiError => {
+  switch (reason._tag) {
+    case "NotFound":
+      return cannot(`--file ${file}: there is no folder ${folder}: make it, or name another file`)
+    case "PermissionDenied":
+      return cannot(`--file ${file}: nothing may be written in ${folder}: name another file`)
+    default:
+      return cannot(`--file ${file} cannot be written (${reason._tag}): name another file`)
+  }
+}
+
 /**
  * 0600 from its first byte on; a file that is there already is replaced, whatever its mode was. What is no file, such as a
- * folder or /dev/stdout, stays as it is, and of a write that fails nothing is left.
+ * folder or /dev/stdout, stays as it is, and of a write that fails nothing is left. Gives what to say of a file that was
+ * replaced.
  */
 const writePrivate = Effect.fnUntraced(function* (file: string, text: string) {
   const fs = yield* FileSystem.FileSystem
+  const { dirname } = yield* Path.Path
   const found = yield* Effect.option(fs.stat(file))
   if (Option.isSome(found) && found.value.type !== "File") {
-    return yield* cannot(`${file} is no file: name another one with --file, or print it with --stdout`)
+    return yield* cannot(`--file ${file} is no file: name another one, or print it with --stdout`)
   }
   const temporary = `${file}.new`
   yield* fs.remove(temporary, { force: true }).pipe(
     Effect.andThen(fs.writeFileString(temporary, text, { flag: "wx", mode: 0o600 })),
     Effect.andThen(fs.rename(temporary, file)),
     Effect.onError(() => Effect.ignore(fs.remove(temporary, { force: true }))),
-    Effect.mapError((error) =>
-      cannot(`${file} cannot be written: ${error.reason._tag}; name another one with --file`),
-    ),
+    Effect.mapError((error) => cannotWrite(file, dirname(file), error)),
   )
+  return Option.isSome(found) ? ", in place of the file that was there" : ""
 })
 
 /** What kubectl says once it listens: `Forwarding from 127.0.0.1:41231 -> 8443`. */
@@ -126,12 +140,13 @@ const forward = Effect.fnUntraced(function* (name: string, port: number, file: O
           onSome: (listening) =>
             Effect.gen(function* () {
               const server = `https://127.0.0.1:${listening}`
-              yield* writePrivate(path, yield* withServer(found.text, server))
+              const replaced = yield* writePrivate(path, yield* withServer(found.text, server))
               yield* Console.log(
                 output === "json"
                   ? JSON.stringify({ kubeconfig: path, server })
                   : `export KUBECONFIG=${path}`,
               )
+              if (replaced !== "") yield* Console.error(`${path}: its kubeconfig${replaced}`)
               yield* Console.error(`forwarding ${server} until interrupted (Ctrl-C)`)
             }),
         }),
@@ -145,7 +160,7 @@ export const kubeconfig = Command.make(
     name: instanceArgument,
     file: Flag.String("file").pipe(
       Flag.withMetavar("FILE"),
-      Flag.withDescription("Write it there, readable by its owner alone"),
+      Flag.withDescription("Write it there, readable by its owner alone; a file that is there is replaced"),
       Flag.filter(
         (file) => file !== "",
         () => "Expected the name of a file",
@@ -178,6 +193,11 @@ export const kubeconfig = Command.make(
         "--stdout and --port-forward exclude one another: with a port goes a file, --file FILE or a temporary one",
       )
     }
+    if (stdout && Option.isSome(file)) {
+      return yield* misused(
+        `--stdout and --file ${file.value} exclude one another: it is a secret, and goes to one place`,
+      )
+    }
     if (portForward) return yield* forward(name, port, file)
     if (!stdout && Option.isNone(file)) {
       return yield* misused(
@@ -188,10 +208,10 @@ export const kubeconfig = Command.make(
     const { output } = yield* root
     if (stdout) yield* output === "json" ? printAsJson(text) : Console.log(text.trimEnd())
     if (Option.isSome(file)) {
-      yield* writePrivate(file.value, text)
+      const replaced = yield* writePrivate(file.value, text)
       if (output === "json") yield* Console.log(JSON.stringify({ kubeconfig: file.value }))
       yield* Console.error(
-        `${file.value}: the kubeconfig of ${instance.metadata.namespace}/${name}; its address is one inside the cluster, from elsewhere --port-forward leads there`,
+        `${file.value}: the kubeconfig of ${instance.metadata.namespace}/${name}${replaced}; its address is one inside the cluster, from elsewhere --port-forward leads there`,
       )
     }
   }),

@@ -8,6 +8,12 @@ import { ageOf, type Colour, Colours, type Paint, painter, plain } from "./Words
 
 const SELECTOR = "--selector=app.kubernetes.io/name=platform-operator"
 const CONTAINER = "operator"
+const NAMESPACE = "platform-operator"
+
+/** Of operators that run and of which none works there is no line in any log. */
+const whoLeads = (operatorNamespace: string): string =>
+  `kubectl -n ${operatorNamespace} get pods,leases says whether an operator runs, and which one leads`
+export const WHETHER_ONE_LEADS = whoLeads(NAMESPACE)
 
 const Line = Schema.fromJsonString(
   Schema.Struct({
@@ -91,6 +97,7 @@ export const noLines = ({ name, namespace, now, operatorNamespace, pods, since }
     ),
     "A pod's log goes with the pod: what the operator wrote in one before is where the cluster collects logs, or nowhere",
     `What was done for the instance outlives it: kubectl pi history ${name} -n ${namespace}, kubectl pi events ${name} -n ${namespace}`,
+    `An operator that does not lead does nothing for any instance: ${whoLeads(operatorNamespace)}`,
     "Of an instance with which nothing happens the operator writes little: with --zap-log-level=debug it writes more",
   ].join("\n")
 }
@@ -113,7 +120,7 @@ export const logs = Command.make(
     operatorNamespace: Flag.String("operator-namespace").pipe(
       Flag.withMetavar("NAMESPACE"),
       Flag.withDescription("Where the operator runs (default platform-operator)"),
-      Flag.withDefault("platform-operator"),
+      Flag.withDefault(NAMESPACE),
     ),
   },
   Effect.fnUntraced(function* ({ name, follow, since, operatorNamespace }) {

@@ -15,6 +15,15 @@ export const retry = Command.make(
   Effect.fnUntraced(function* ({ name }) {
     const kubectl = yield* Kubectl
     const found = yield* getInstance(yield* where, name)
+    const about = `${found.instance.metadata.namespace}/${name}`
+    const now = yield* Clock.currentTimeMillis
+    const waiting = waitingOf(found.instance, now)
+    if (waiting === undefined) {
+      return yield* answer(
+        { instance: about, requestedAt: null, waitingFor: null },
+        () => `${about} is Ready: there is nothing to retry, and nothing was written`,
+      )
+    }
     const requestedAt = DateTime.formatIso(yield* DateTime.now)
     yield* kubectl.run(found.where, [
       "annotate",
@@ -23,20 +32,16 @@ export const retry = Command.make(
       "--overwrite",
       `${ANNOTATION_RECONCILE_REQUESTED}=${requestedAt}`,
     ])
-    const about = `${found.instance.metadata.namespace}/${name}`
-    const now = yield* Clock.currentTimeMillis
-    const waiting = waitingOf(found.instance, now)
     const { pausedSince, sleeps, windowOpens } = dayTwoOf(found.instance, now)
     const inside =
-      waiting?.reason === MAINTENANCE_WINDOW
+      waiting.reason === MAINTENANCE_WINDOW
         ? `when the window opens, ${windowOpens ?? "at its time"}`
         : "at once"
     const awake = sleeps === undefined ? inside : "when it is woken"
     const when = pausedSince === undefined ? awake : "when the pause ends"
-    yield* answer({ instance: about, requestedAt, waitingFor: waiting ?? null }, () =>
-      waiting === undefined
-        ? `${about} is Ready: nothing is due that could be tried`
-        : `${about}: asked for; what is due is tried ${when} (${waiting.reason})`,
+    yield* answer(
+      { instance: about, requestedAt, waitingFor: waiting },
+      () => `${about}: asked for; what is due is tried ${when} (${waiting.reason})`,
     )
   }),
 ).pipe(

@@ -1,4 +1,4 @@
-// What every command takes: which cluster, which namespace, and in which form to answer.
+// What every command takes: which cluster, which namespace, as whom, and in which form to answer.
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Where } from "./Kubectl.ts"
@@ -22,6 +22,16 @@ export const root = Command.make("kubectl pi").pipe(
       Flag.withDescription("Another kubeconfig than kubectl would take"),
       Flag.optional,
     ),
+    as: Flag.String("as").pipe(
+      Flag.withMetavar("USER"),
+      Flag.withDescription("Act as that user, or system:serviceaccount:<namespace>:<name>"),
+      Flag.optional,
+    ),
+    asGroups: Flag.String("as-group").pipe(
+      Flag.withMetavar("GROUP"),
+      Flag.withDescription("Act as one of that group, with --as; may be given more than once"),
+      Flag.atLeast(0),
+    ),
     output: Flag.Literals("output", ["text", "json"]).pipe(
       Flag.withAlias("o"),
       Flag.withMetavar("FORM"),
@@ -44,10 +54,12 @@ export const instanceArgument = Argument.String("name").pipe(
 
 export const where = Effect.map(
   root,
-  ({ namespace, context, kubeconfig }): Where => ({
+  ({ namespace, context, kubeconfig, as, asGroups }): Where => ({
     ...Option.match(namespace, { onNone: () => ({}), onSome: (value) => ({ namespace: value }) }),
     ...Option.match(context, { onNone: () => ({}), onSome: (value) => ({ context: value }) }),
     ...Option.match(kubeconfig, { onNone: () => ({}), onSome: (value) => ({ kubeconfig: value }) }),
+    ...Option.match(as, { onNone: () => ({}), onSome: (value) => ({ as: value }) }),
+    ...(asGroups.length === 0 ? {} : { asGroups }),
   }),
 )
 

@@ -1,17 +1,20 @@
 // `kubectl pi status`: conditions, the gates an instance passes on its way, what is waited for and since when.
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { memoOf } from "../schema/DayTwo.ts"
 import { ANNOTATION_PAUSED } from "../schema/Names.ts"
 import { epochMillis } from "../schema/Time.ts"
 import { MAINTENANCE_WINDOW, reasonUrl } from "./Documentation.ts"
 import { dayTwoFacts, dayTwoOf } from "./dayTwo.ts"
 import { type Condition, conditionOf, getInstance, type Instance } from "./Instance.ts"
 import { PiError } from "./Kubectl.ts"
+import { WHETHER_ONE_LEADS } from "./logs.ts"
 import { hasLostKubeconfig, lostKubeconfig } from "./lostKubeconfig.ts"
 import { answer, instanceArgument, where } from "./root.ts"
 import { ageOf, type Colour, Colours, indented, type Paint, painter, plain, table } from "./Words.ts"
 
-export type GateState = "passed" | "waiting" | "failed" | "later"
+/** `asleep`: not passed, as was asked for. */
+export type GateState = "passed" | "waiting" | "failed" | "later" | "asleep"
 
 export interface Gate {
   readonly gate: string
@@ -47,9 +50,11 @@ export const gatesOf = (instance: Instance): ReadonlyArray<Gate> => {
   const ready = target?.status === "True"
   const at = targetGates.findIndex(([, reasons]) => reasons.includes(target?.reason ?? ""))
   const failing = failures.has(target?.reason ?? "")
+  const asleep = Option.exists(memoOf(instance.metadata), ({ sleep }) => sleep?.since !== undefined)
   const targetState = (index: number): GateState => {
     if (ready)
       return targetGates[index]?.[0] === "kubeconfig" && hasLostKubeconfig(instance) ? "waiting" : "passed"
+    if (asleep) return "asleep"
     // Of a step that failed nobody says here at which gate: the message does.
     if (at === -1) return failing && index === 0 ? "failed" : "later"
     if (index < at) return "passed"
@@ -59,6 +64,7 @@ export const gatesOf = (instance: Instance): ReadonlyArray<Gate> => {
   const laterState = (condition: Condition | undefined): GateState => {
     if (condition?.status === "True") return "passed"
     if (condition?.status === "False") return "failed"
+    if (asleep) return "asleep"
     return ready ? "waiting" : "later"
   }
   return [
@@ -91,7 +97,7 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
   const ready = conditionOf(instance, "Ready")
   const target = conditionOf(instance, "TargetReady")
   if (ready === undefined) {
-    return { reason: "Pending", message: "the operator has not looked at it yet: is it running?" }
+    return { reason: "Pending", message: `the operator has not looked at it yet: ${WHETHER_ONE_LEADS}` }
   }
   const { pausedSince, asleepSince, windowOpens } = dayTwoOf(instance, now)
   if (ready.status !== "True") {
@@ -130,7 +136,7 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
     ? { reason: MAINTENANCE_WINDOW, message: `generation ${generation} is applied from ${windowOpens} on` }
     : {
         reason: "Installing",
-        message: `generation ${generation} is not applied yet; where that lasts for minutes, kubectl pi logs says whether an operator is at work`,
+        message: `generation ${generation} is not applied yet; where that lasts for minutes, ${WHETHER_ONE_LEADS}`,
       }
 }
 
@@ -139,6 +145,7 @@ const stateWords: Record<GateState, readonly [text: string, colour: Colour]> = {
   waiting: ["waiting", "yellow"],
   failed: ["failed", "red"],
   later: ["not yet", "dim"],
+  asleep: ["asleep", "dim"],
 }
 const phaseColours: Readonly<Record<string, Colour>> = { Ready: "green", Failed: "red" }
 

@@ -5,7 +5,7 @@ import { Console, Effect, Exit, Layer, Stream } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import { TestConsole } from "effect/testing"
-import { cannot, explained, Kubectl, PiError } from "../../src/cli/Kubectl.ts"
+import { cannot, explained, Kubectl, PiError, whereArgs } from "../../src/cli/Kubectl.ts"
 import { outputLayer } from "../../src/cli/Output.ts"
 import { pi } from "../../src/cli/pi.ts"
 import { Colours } from "../../src/cli/Words.ts"
@@ -23,13 +23,13 @@ export type Answers = Readonly<Record<string, unknown>>
 
 const fake = (answers: Answers, asked: Array<string>) => {
   const lines: Kubectl["Service"]["lines"] = (where, args) => {
-    const line = [...args, ...Object.entries(where).map(([name, value]) => `--${name}=${value}`)].join(" ")
+    const line = [...args, ...whereArgs(where)].join(" ")
     asked.push(line)
     const key = Object.keys(answers)
       .filter((each) => line.startsWith(each))
       .toSorted((one, other) => other.length - one.length)[0]
     const found = key === undefined ? new Error(`nobody answers: ${line}`) : answers[key]
-    if (found instanceof Error) return Stream.fail(cannot(explained(found.message)))
+    if (found instanceof Error) return Stream.fail(cannot(explained(found.message, where)))
     const text = typeof found === "string" ? found : JSON.stringify(found)
     return Stream.fromIterable(text.split("\n"))
   }

@@ -152,6 +152,11 @@ describe("kubectl pi", () => {
         const path = "jsonpath={.metadata.annotations.platform\\.di-framework\\.dev/reconcile-requested-at}"
         assert.match(yield* kubectl("get", "pi", "one", "--namespace=team-a", "-o", path), /^\d{4}-\d{2}-/)
         assert.strictEqual((yield* pi(["retry", ...here], developer)).exitCode, 1)
+        const asDeveloper = ["--as", "system:serviceaccount:team-a:developer"]
+        assert.strictEqual((yield* pi(["status", ...here, ...asDeveloper])).exitCode, 0)
+        assert.match((yield* pi(["retry", ...here, ...asDeveloper])).err, /forbidden/i)
+        const asMaster = ["--as", "somebody", "--as-group", "a", "--as-group", "system:masters"]
+        assert.strictEqual((yield* pi(["retry", ...here, ...asMaster])).exitCode, 0)
 
         const missing = yield* pi(["status", "two", "-n", "team-a"])
         assert.strictEqual(missing.exitCode, 1)
@@ -160,6 +165,8 @@ describe("kubectl pi", () => {
           (yield* pi(["status", ...here, "--context", "nope"])).err,
           "--context and --kubeconfig",
         )
+        const nowhere = yield* pi(["status", ...here, "--kubeconfig", `${folder}/none`])
+        assert.match(nowhere.err, /--kubeconfig \S+\/none cannot be used: .*\nName another file/)
         assert.include((yield* pi(["kubeconfig", ...here, "--stdout"])).err, "has no kubeconfig yet")
         yield* kubectl("delete", "crd", "platforminstances.platform.di-framework.dev", "--wait=false")
       }).pipe(Effect.scoped),

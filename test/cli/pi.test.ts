@@ -98,6 +98,11 @@ describe("status", () => {
       assert.include(text.out, `generation ${generation} is applied then`)
       const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], { [PI]: shown(asleep) })).out)
       assert.deepStrictEqual([json.asleepPods, json.asleepSince], [7, "2026-01-01T00:01:00Z"])
+      const gates = (what: { readonly out: string }) =>
+        what.out
+          .match(/^.+? {2,}(?=(passed|waiting|failed|not yet|asleep)$).+$/gm)
+          ?.map((line) => line.split(/ {2,}/)[1])
+      assert.deepStrictEqual(gates(text), ["asleep", "asleep", "asleep", "asleep", "asleep", "asleep"])
       const falling = yield* runPi(["status", "one"], { [PI]: shown({ askedAt }) })
       assert.match(falling.out, /^ {2}Asleep: +falls asleep$/m)
       const unseen = yield* runPi(["status", "one"], { [PI]: shown(undefined) })
@@ -290,6 +295,7 @@ describe("status", () => {
       const edited = { ...instance, metadata: { ...instance.metadata, generation: 3 } }
       const said = yield* runPi(["status", "one", "--exit-code"], { [PI]: edited })
       assert.include(said.out, "generation 3 is not applied yet")
+      assert.include(said.out, "kubectl -n platform-operator get pods,leases says whether an operator runs")
       assert.strictEqual(said.exitCode, 3)
     }),
   )
@@ -489,6 +495,10 @@ describe("logs", () => {
       )
       assert.match(said.err, /^A pod's log goes with the pod: /m)
       assert.include(said.err, "kubectl pi history one -n team-a")
+      assert.match(
+        said.err,
+        /^An operator that does not lead .* kubectl -n platform-operator get pods,leases /m,
+      )
       assert.notInclude(said.err, "--previous")
       assert.notInclude(said.err, "--since")
       assert.match(
@@ -543,14 +553,30 @@ describe("logs", () => {
   )
 })
 
+it.effect("retry of what is Ready writes nothing, and says so", () =>
+  Effect.gen(function* () {
+    const said = yield* runPi(["retry", "one"], { [PI]: instance })
+    assert.strictEqual(said.exitCode, 0)
+    assert.strictEqual(said.out, "team-a/one is Ready: there is nothing to retry, and nothing was written")
+    assert.lengthOf(said.asked, 1)
+    const json = yield* runPi(["retry", "one", "-o", "json"], { [PI]: instance })
+    assert.deepStrictEqual(JSON.parse(json.out), {
+      instance: "team-a/one",
+      requestedAt: null,
+      waitingFor: null,
+    })
+  }),
+)
+
 it.effect("retry sets the annotation to a new value, in the instance's namespace", () =>
   Effect.gen(function* () {
-    const said = yield* runPi(["retry", "one"], { [PI]: instance, annotate: "annotated" })
+    const failed = withConditions([{ type: "Ready", status: "False", reason: "InstallFailed" }])
+    const said = yield* runPi(["retry", "one"], { [PI]: failed, annotate: "annotated" })
     assert.match(
       said.asked[1] ?? "",
       /^annotate platforminstances\.platform\.di-framework\.dev one --overwrite platform\.di-framework\.dev\/reconcile-requested-at=\S+ --namespace=team-a$/,
     )
-    assert.include(said.out, "is Ready: nothing is due")
+    assert.include(said.out, "what is due is tried at once (InstallFailed)")
   }),
 )
 
@@ -575,6 +601,9 @@ describe("kubeconfig", () => {
       assert.strictEqual(statSync(file).mode & 0o777, 0o600)
       assert.deepStrictEqual(JSON.parse(readFileSync(file, "utf8")), kubeconfig)
       assert.notInclude(said.out + said.err, "hush")
+      assert.include(said.err, `${file}: the kubeconfig of team-a/one, in place of the file that was there;`)
+      const other = join(folder(), "one.kubeconfig")
+      assert.notInclude((yield* runPi(["kubeconfig", "one", "--file", other], answers)).err, "in place of")
     }),
   )
 
@@ -586,12 +615,12 @@ describe("kubeconfig", () => {
       for (const file of [at, link]) {
         const said = yield* runPi(["kubeconfig", "one", "--file", file], answers)
         assert.strictEqual(said.exitCode, 1)
-        assert.include(said.err, `${file} is no file`)
+        assert.include(said.err, `--file ${file} is no file`)
       }
       const nowhere = join(at, "missing", "file")
       assert.include(
         (yield* runPi(["kubeconfig", "one", "--file", nowhere], answers)).err,
-        "cannot be written",
+        `--file ${nowhere}: there is no folder ${join(at, "missing")}: make it, or name another file`,
       )
       assert.deepStrictEqual(readdirSync(at), ["link"])
       assert.isTrue(statSync(link).isCharacterDevice())
@@ -681,7 +710,7 @@ describe("kubeconfig", () => {
       const said = yield* runPi(["kubeconfig", "one", "--stdout"], { [PI]: instance, [SECRET]: gone })
       assert.strictEqual(said.exitCode, 1)
       assert.include(said.err, "Secret team-a/one-kubeconfig is missing")
-      assert.include(said.err, "kubectl pi logs says whether one is at work")
+      assert.include(said.err, "kubectl -n platform-operator get pods,leases says whether")
     }),
   )
 
@@ -758,9 +787,11 @@ describe("trace", () => {
 describe("a mistake", () => {
   it.effect.each([
     [["status"], 2, /Missing required argument: name/],
-    [["statsu", "one"], 2, /Unknown subcommand/],
+    [["statsu", "one"], 2, /Unknown subcommand[\s\S]*Did you mean this\?\n +status$/m],
+    [["status", "one", "--exitcode"], 2, /Did you mean this\?\n +--exit-code$/m],
     [["status", "one", "-o", "yaml"], 2, /"text" \| "json"/],
     [["kubeconfig", "one", "--stdout", "--port-forward"], 2, /exclude one another/],
+    [["kubeconfig", "one", "--stdout", "--file", "x"], 2, /--stdout and --file x exclude one another/],
     [["kubeconfig", "one", "--port", "70000", "--stdout"], 2, /0 to 65535/],
     [["kubeconfig", "one", "--file", ""], 2, /name of a file/],
     [["trace", "one", "--id", "f".repeat(32)], 2, /needs --jaeger/],
@@ -776,6 +807,33 @@ describe("a mistake", () => {
     }),
   )
 
+  it.effect.each([["bogus"], ["zz"], ["status", "one", "-x"]])("%j is near to nothing", (args) =>
+    Effect.gen(function* () {
+      const said = yield* runPi(args, {})
+      assert.strictEqual(said.exitCode, 2)
+      assert.notInclude(said.err, "Did you mean")
+    }),
+  )
+
+  it.effect.each([
+    ["stat /none: no such file or directory", "none is there"],
+    ['error loading config file "/none": read /none: is a directory', "a folder"],
+  ])("in --kubeconfig is named with its value and the way out: %s", ([stderr]) =>
+    Effect.gen(function* () {
+      const answers = { get: new Error(`error: ${stderr}`) }
+      const said = yield* runPi(["status", "one", "--kubeconfig", "/none"], answers)
+      assert.strictEqual(said.exitCode, 1)
+      assert.match(
+        said.err,
+        /^kubectl pi: --kubeconfig \/none cannot be used: .*\nName another file, or leave it out/,
+      )
+      assert.match(
+        (yield* runPi(["status", "one"], answers)).err,
+        /\nKUBECONFIG in the environment, or --kube/,
+      )
+    }),
+  )
+
   it.effect.each([
     ['Error from server (NotFound): platforminstances "one" not found', "kubectl get pi --all-namespaces"],
     ['error: the server doesn\'t have a resource type "platforminstances"', "install the operator's chart"],
@@ -788,6 +846,17 @@ describe("a mistake", () => {
     }),
   )
 })
+
+it.effect("whom to act for is handed on to kubectl, for each look and each change", () =>
+  Effect.gen(function* () {
+    const failed = withConditions([{ type: "Ready", status: "False", reason: "InstallFailed" }])
+    const flags = ["--as", "dev", "--as-group", "a", "--as-group=b"]
+    const said = yield* runPi(["retry", "one", ...flags], { [PI]: failed, annotate: "annotated" })
+    assert.strictEqual(said.exitCode, 0)
+    assert.lengthOf(said.asked, 2)
+    for (const asked of said.asked) assert.match(asked, / --as=dev --as-group=a --as-group=b$/)
+  }),
+)
 
 it.effect("--help is there for every command, and asks no cluster", () =>
   Effect.gen(function* () {
