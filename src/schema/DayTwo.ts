@@ -19,6 +19,8 @@ export const Sleep = Schema.Struct({
   bare: Schema.optionalKey(Schema.Array(Schema.String)),
   /** RFC 3339: since when nothing of it runs. */
   since: Schema.optionalKey(Schema.String),
+  /** The same of one that was scaled up by somebody else, and is put back: `since` is absent until it is. */
+  sinceBefore: Schema.optionalKey(Schema.String),
 })
 export type Sleep = typeof Sleep.Type
 
@@ -85,9 +87,9 @@ export interface DayTwo {
 const nonEmpty = <K extends string>(key: K, strings: Readonly<Record<string, string>>) =>
   Object.keys(strings).length === 0 ? {} : ({ [key]: strings } as { readonly [P in K]: typeof strings })
 
-const waking = ({ since, bare = [] }: Sleep): DayTwoNews => ({
+const waking = ({ since, sinceBefore, bare = [] }: Sleep): DayTwoNews => ({
   _tag: "Waking",
-  since,
+  since: since ?? sinceBefore,
   untold: since === undefined ? bare : [],
 })
 

@@ -90,6 +90,9 @@ describe("sleep", () => {
       followDayTwo(bare, Option.some({ uid, ...(sleep === undefined ? {} : { sleep }) }), later).news
     assert.deepStrictEqual(news(noted), [{ _tag: "Waking", since: undefined, untold: ["default/lonely"] }])
     assert.deepStrictEqual(news({ ...noted, since }), [{ _tag: "Waking", since, untold: [] }])
+    assert.deepStrictEqual(news({ ...noted, sinceBefore: since }), [
+      { _tag: "Waking", since, untold: ["default/lonely"] },
+    ])
   })
 
   it("neither begins nor ends in a pause", () => {

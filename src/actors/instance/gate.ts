@@ -75,7 +75,10 @@ export const wordsOf = (closed: Closed, version: string): string => {
     case "Paused":
       return `paused since ${closed.since}: nothing is written until annotation ${ANNOTATION_PAUSED} goes`
     case "Asleep": {
-      const { askedAt, since } = closed.sleep
+      const { askedAt, since, sinceBefore } = closed.sleep
+      if (sinceBefore !== undefined) {
+        return `asleep since ${sinceBefore}, and put back to sleep: nothing else begins until annotation ${ANNOTATION_SLEEP} goes`
+      }
       return since === undefined
         ? `falling asleep since ${askedAt}: nothing else begins until annotation ${ANNOTATION_SLEEP} goes`
         : `asleep since ${since}: nothing runs and nothing is written until annotation ${ANNOTATION_SLEEP} goes`

@@ -40,9 +40,12 @@ const now = Effect.map(Clock.currentTimeMillis, (millis) => formatTime(DateTime.
 const counted = (count: number): string => (count === 1 ? "1 pod" : `${count} pods`)
 
 /** What the Event says. */
-const told = ({ pods = 0, memory = 0, bare = [] }: Omit<Sleep, "askedAt">): string => {
-  if (pods === 0) return "asleep: nothing of it ran"
-  const gone = `asleep: ${counted(pods)} that had asked for ${mebibytes(memory)} of memory ended`
+const told = ({ pods = 0, memory = 0, bare = [], sinceBefore }: Omit<Sleep, "askedAt">): string => {
+  if (pods === 0 && sinceBefore === undefined) return "asleep: nothing of it ran"
+  const gone =
+    sinceBefore === undefined
+      ? `asleep: ${counted(pods)} that had asked for ${mebibytes(memory)} of memory ended`
+      : `asleep again: somebody had scaled statefulset/${RELEASE_NAME} up, and what ran of it has ended`
   if (bare.length === 0) return gone
   return `${gone}; nothing inside makes these anew when it is woken: ${named(bare)}`
 }
@@ -50,7 +53,8 @@ const told = ({ pods = 0, memory = 0, bare = [] }: Omit<Sleep, "askedAt">): stri
 const fallAsleep = Effect.fnUntraced(function* (pass: Pass, what: Omit<Sleep, "askedAt">) {
   const events = yield* Events
   yield* events.emit(pass.object, { type: "Normal", reason: "Asleep", action: "Sleep", note: told(what) })
-  yield* remember(pass, { ...what, since: yield* now })
+  const { sinceBefore, ...rest } = what
+  yield* remember(pass, { ...rest, since: sinceBefore ?? (yield* now) })
 })
 
 const beginSleep = Effect.fn("Sleep.begin")(function* (
@@ -60,10 +64,16 @@ const beginSleep = Effect.fn("Sleep.begin")(function* (
   pass.memory.workloads = Option.none()
   if (!ours) return yield* fallAsleep(pass, { pods: 0, memory: 0 })
   const pods = yield* podsIn(pass)
-  const bare = pods.filter(isSynced).flatMap((pod) => Option.toArray(bareName(pod)))
+  const before = Option.getOrUndefined(pass.memory.dayTwo)?.sleep
+  const running = pods.filter(isSynced).flatMap((pod) => Option.toArray(bareName(pod)))
+  const bare = [...new Set([...(before?.bare ?? []), ...running])]
+  // One that is put back had been asleep: what it saves, and since when, was written down then.
+  const what =
+    before?.since === undefined
+      ? { pods: pods.length, memory: pods.reduce((sum, pod) => sum + memoryRequest(pod), 0) }
+      : { pods: before.pods ?? 0, memory: before.memory ?? 0, sinceBefore: before.since }
   yield* remember(pass, {
-    pods: pods.length,
-    memory: pods.reduce((sum, pod) => sum + memoryRequest(pod), 0),
+    ...what,
     ...(bare.length === 0 ? {} : { bare: bare.slice(0, mostNames + 1) }),
   })
 })

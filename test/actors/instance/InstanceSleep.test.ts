@@ -260,19 +260,35 @@ describe("an instance that is put to sleep", () => {
   it.effect("goes back to sleep when somebody scales it up", () =>
     Effect.gen(function* () {
       const world = yield* ready()
+      synced(world, "lonely", { bare: true })
       yield* sleep(world)
       yield* pass(30)
-      world.cluster.patch(
-        Kinds.StatefulSet,
-        inHost(world, "vcluster"),
-        { type: "merge", patch: { spec: { replicas: 1 } } },
-        false,
-      )
-      synced(world, "web")
-      yield* pass(30)
-      assert.deepStrictEqual([replicas(world), podOf(world, "web")], [0, undefined])
+      const asked = memo(world)?.sleep
+      assert.deepStrictEqual([asked.pods, asked.memory], [2, 128 * 2 ** 20])
+      for (const others of [[], ["web"]]) {
+        yield* pass(600, 10)
+        world.cluster.patch(
+          Kinds.StatefulSet,
+          inHost(world, "vcluster"),
+          { type: "merge", patch: { spec: { replicas: 1 } } },
+          false,
+        )
+        for (const name of others) synced(world, name, { bare: true })
+        yield* pass(30)
+        assert.deepStrictEqual([replicas(world), podOf(world, "web")], [0, undefined])
+        const bare = ["default/lonely", ...others.map((name) => `default/${name}`)]
+        assert.deepStrictEqual(memo(world)?.sleep, { ...asked, bare })
+        assert.include(condition(world, "Ready")?.message, `asleep since ${asked.since}: `)
+        assert.strictEqual(
+          told(world).at(-1),
+          `asleep again: somebody had scaled statefulset/vcluster up, and what ran of it has ended; nothing inside makes these anew when it is woken: ${bare.join(", ")}`,
+        )
+      }
       assert.deepStrictEqual(alarms(world), [])
-      assert.lengthOf(told(world), 2)
+      assert.lengthOf(told(world), 3)
+      yield* wake(world)
+      yield* pass(60)
+      assert.match(told(world).at(-1) ?? "", /^woken, after 2[01]m.* asleep: /)
     }),
   )
 
@@ -374,6 +390,7 @@ const found: ReadonlyArray<
   ["what another life has remembered", (world) => remembers(world, "another life"), "asleep", []],
   ["what it has remembered, and a control plane that runs", (world) => remembers(world), "asleep", []],
 ]
+const remembered = "1970-01-01T00:00:01Z"
 
 const scaled = (world: World, count: number, mark: string | null): void => {
   const patch = { metadata: { annotations: { [ANNOTATION_ASLEEP]: mark } }, spec: { replicas: count } }
@@ -381,7 +398,7 @@ const scaled = (world: World, count: number, mark: string | null): void => {
 }
 
 const remembers = (world: World, uid = world.cluster.instance(key)?.metadata.uid): void => {
-  const since = "2026-01-01T00:00:00Z"
+  const since = remembered
   const text = JSON.stringify({ uid, sleep: { askedAt: since, pods: 1, memory: 1, since } })
   const annotations = { [ANNOTATION_SLEEP]: "true", [ANNOTATION_DAY_TWO]: text }
   world.cluster.patch(
@@ -410,12 +427,11 @@ describe("an operator that begins with", () => {
         assert.strictEqual(podOf(world, "web") !== undefined, awake)
         const set = world.cluster.find(Kinds.StatefulSet, inHost(world, "vcluster"))
         assert.strictEqual(set?.metadata.annotations?.[ANNOTATION_ASLEEP], awake ? undefined : "1")
-        if (!awake)
-          assert.match(
-            condition(world, "Ready")?.message ?? "",
-            /^asleep since 1970-/,
-            "not since what was remembered",
-          )
+        if (!awake) {
+          const since = /^asleep since ([^:]+:\S+Z): /.exec(condition(world, "Ready")?.message ?? "")?.[1]
+          assert.isDefined(since)
+          assert.strictEqual(since === remembered, what.startsWith("what it has remembered"))
+        }
         assert.deepStrictEqual(alarms(world), [])
       }),
     )
