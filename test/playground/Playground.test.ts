@@ -275,6 +275,21 @@ describe("the API", () => {
     assert.deepStrictEqual(toldEarlier([lease], 1500), [
       { spec: { renewTime: "2026-01-01T11:59:58.623456Z" } },
     ])
+    const annotations = (pausedSince: string, since: string) => ({
+      "platform.di-framework.dev/day-two": JSON.stringify({
+        uid: "u",
+        pausedSince,
+        sleep: { askedAt: since, pods: 1, since },
+        kept: { since: written },
+      }),
+      note: written,
+    })
+    const memo = { metadata: { annotations: annotations(written, "2026-01-01T12:30:00Z") } }
+    assert.deepStrictEqual(toldEarlier(memo, hour), {
+      metadata: { annotations: annotations("2026-01-01T11:00:00Z", "2026-01-01T11:30:00Z") },
+    })
+    const broken = { annotations: { "platform.di-framework.dev/day-two": `{"since":"${written}"` } }
+    assert.deepStrictEqual(toldEarlier(broken, hour), broken)
     // What was read can be written back.
     const back = await ask(served, `${events}/e`, {
       method: "PUT",

@@ -1,6 +1,8 @@
 // Times on the way out, at a speed: in the simulated world it is later than here, and kubectl works out ages by the clock here.
 // So each time that a server has set is told as long ago as it is in there. Ages are right and the order is kept; the same
-// time, asked for later, is told anew. What somebody has written (a spec, an annotation, a message) stays as it is.
+// time, asked for later, is told anew. What somebody has written (a spec, an annotation, a message) stays as it is, but for the
+// annotation in which the operator remembers since when an instance is paused or asleep.
+import { ANNOTATION_DAY_TWO } from "../../src/schema/Names.ts"
 
 /** Fields of the API that say when something was: those of Kubernetes' kinds, and those of a PlatformInstance's status. */
 const fields = new Set([
@@ -25,8 +27,11 @@ const fields = new Set([
   "time",
 ])
 
+/** The same in what the operator remembers of pauses and sleep. */
+const remembered = new Set(["askedAt", "pausedSince", "since", "sinceBefore"])
+
 /** Maps in which the names are somebody's own. */
-const others = new Set(["annotations", "binaryData", "data", "labels", "matchLabels", "stringData"])
+const others = new Set(["binaryData", "data", "kept", "labels", "matchLabels", "stringData", "told"])
 
 const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text)
 
@@ -39,15 +44,38 @@ const earlier = (time: string, millis: number): string => {
     : then.replace(/(\.\d{3})/, (ms) => ms + fraction.slice(4))
 }
 
-/** A body with its times so many milliseconds earlier. */
-export const toldEarlier = (body: unknown, millis: number): unknown => {
-  if (millis === 0 || typeof body !== "object" || body === null || Buffer.isBuffer(body)) return body
-  if (Array.isArray(body)) return body.map((each) => toldEarlier(each, millis))
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Buffer.isBuffer(value)
+
+const memoEarlier = (text: string, millis: number): string => {
+  try {
+    return JSON.stringify(timesEarlier(JSON.parse(text), millis, remembered))
+  } catch {
+    return text
+  }
+}
+
+const annotationsEarlier = (annotations: unknown, millis: number): unknown => {
+  if (!isObject(annotations)) return annotations
+  const memo: unknown = Reflect.get(annotations, ANNOTATION_DAY_TWO)
+  return typeof memo === "string"
+    ? { ...annotations, [ANNOTATION_DAY_TWO]: memoEarlier(memo, millis) }
+    : annotations
+}
+
+const timesEarlier = (body: unknown, millis: number, times: ReadonlySet<string>): unknown => {
+  if (!isObject(body)) return body
+  if (Array.isArray(body)) return body.map((each) => timesEarlier(each, millis, times))
   return Object.fromEntries(
     Object.entries(body).map(([name, value]: [string, unknown]) => {
       if (typeof value === "string")
-        return [name, fields.has(name) && isTime(value) ? earlier(value, millis) : value]
-      return [name, others.has(name) ? value : toldEarlier(value, millis)]
+        return [name, times.has(name) && isTime(value) ? earlier(value, millis) : value]
+      if (name === "annotations") return [name, annotationsEarlier(value, millis)]
+      return [name, others.has(name) ? value : timesEarlier(value, millis, times)]
     }),
   )
 }
+
+/** A body with its times so many milliseconds earlier. */
+export const toldEarlier = (body: unknown, millis: number): unknown =>
+  millis === 0 ? body : timesEarlier(body, millis, fields)

@@ -29,16 +29,23 @@ const access = (machine: Machine, identity: Identity, body: Json): Json => ({
   status: { allowed: machine.authorizer.allows(identity, askedOf(objectOf(body.spec))) },
 })
 
+const hasAll = (rules: ReadonlyArray<Json>, key: "resources" | "nonResourceURLs"): boolean =>
+  rules.some((rule) => stringsOf(rule[key]).includes("*") && stringsOf(rule.verbs).includes("*"))
+
 const rules = (machine: Machine, identity: Identity, body: Json): Json => {
   const namespace = textOf(at(body, "spec", "namespace"))
   const own = machine.authorizer.rules(identity, namespace).filter(isJson)
+  // The server's own administrators are bound to `cluster-admin`, too, where that is there: it says so once.
   const all = isAdministrator(identity)
   return {
     spec: objectOf(body.spec),
     status: {
-      resourceRules: [...(all ? EVERYTHING : []), ...own.filter((rule) => rule.resources !== undefined)],
+      resourceRules: [
+        ...(all && !hasAll(own, "resources") ? EVERYTHING : []),
+        ...own.filter((rule) => rule.resources !== undefined),
+      ],
       nonResourceRules: [
-        ...(all ? EVERY_PATH : []),
+        ...(all && !hasAll(own, "nonResourceURLs") ? EVERY_PATH : []),
         ...own.filter((rule) => rule.nonResourceURLs !== undefined),
       ],
       incomplete: false,
