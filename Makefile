@@ -12,13 +12,16 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 crowds := 100,1000,5000
 report = $(if $(TEST_REPORTS),--reporter=default --reporter=json --outputFile.json=$(TEST_REPORTS)/$(1).json)
 
+# What may be ended by Ctrl-C: the shell waits for it, and then make ends by the signal without calling it an error.
+interruptible = trap : INT; $(1) || tools/interrupted $$? $$PPID
+
 .PHONY: help install prepare check test real fuzz bench bench-host bench-world bench-traces simulate mutants e2e e2e-full cluster cluster-down run kubectl-pi image plugin chart release format recordings generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{ printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 install: ## Node 24 and the dependencies, from package-lock.json
-	@tools/install-node
+	@$(call interruptible,tools/install-node)
 
 prepare: install ## everything that is made once: programs (half an hour), base image
 	@tools/prepare
@@ -26,7 +29,7 @@ prepare: install ## everything that is made once: programs (half an hour), base 
 check: install ## types with Effect diagnostics, lint, format, generated files
 	@npm run --silent check
 
-test: install ## unit tests; PART=simulation or PART=others: a part of them
+test: install ## unit and property tests, and single services against programs that are cheap to have; PART=simulation, PART=others: a part
 	@PART='$(PART)' vitest run --project unit $(call report,$(or $(PART),unit))
 
 real: install ## tests with the real engine, Helm and API server, without a cluster; builds those programs
@@ -76,10 +79,10 @@ release: install ## all that is published of VERSION, in dist/release; WAIVE nam
 
 run: ## the operator in a simulated cluster for kubectl, with SPEED=60 an hour a minute; CLUSTER=local: in a real one, needs root
 ifeq ($(CLUSTER),local)
-	@$(MAKE) install
+	@$(call interruptible,$(MAKE) install)
 	@tools/run
 else ifeq ($(CLUSTER),)
-	@tools/playground/run $(if $(PORT),--port '$(PORT)') $(if $(SPEED),--speed '$(SPEED)')
+	@$(call interruptible,tools/playground/run $(if $(PORT),--port '$(PORT)') $(if $(SPEED),--speed '$(SPEED)'))
 else
 	@echo "make run: CLUSTER=$(CLUSTER) is not known. Without it the cluster is simulated; CLUSTER=local is a real one on this machine" >&2; exit 1
 endif
@@ -99,6 +102,6 @@ recordings: install ## records the terminals that the pages show, by a run of th
 generate: install ## writes the files that are generated from the schema
 	@npm run --silent generate
 
-clean: ## ends every local cluster, the tests' too, and removes their folders and what was installed here; the cache stays
+clean: ## ends every local cluster, the tests' too, and removes their folders, and what was installed and built here, .cache/npm too; ~/.cache/platform-operator stays
 	@tools/all-clusters down --purge
-	@rm -rf node_modules dist .npm-install.lock headlamp-plugin/{node_modules,dist,host/dist,.npm-install.lock}
+	@rm -rf node_modules dist .cache .npm-install.lock headlamp-plugin/{node_modules,dist,host/dist,.npm-install.lock}

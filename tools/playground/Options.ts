@@ -34,8 +34,9 @@ The same through make: make run PORT=0 SPEED=60
 Ctrl-C ends it and removes its kubeconfig, token, certificate and log.
 `
 
+/** In digits alone: `run` looks at it before Node is there. */
 const number = (flag: string, text: string, isGood: (value: number) => boolean, wanted: string): number => {
-  const value = text.trim() === "" ? Number.NaN : Number(text)
+  const value = /^(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN
   if (!isGood(value)) throw new Refusal(`--${flag}: ${JSON.stringify(text)} is not ${wanted}`)
   return value
 }
