@@ -3,12 +3,13 @@
 #
 #   quietly COMMAND...            its words go into $quiet_log; where it fails they are shown, and it gives what it gave
 #   quiet_progress=FUNCTION       called about every second while it runs: may look at $quiet_log and say what is waited for
+#   quiet_doing=WORDS             what it does: said again every 15 seconds, with how long it has been at it
 #   quiet_shown=FUNCTION          what of the words is shown (from $1; default: all)
 #
 # However the script ends, nothing of the step runs on behind it, and no log is left. The step has the script's locks, too:
 # where the script alone is killed, they are held until nothing of the step is left. A signal is told; the step then has
 # three seconds to end by itself, and a second signal takes these away.
-quiet_log='' quiet_step='' quiet_progress='' quiet_shown=cat quiet_patience=30 quiet_signals=0 quiet_code=''
+quiet_log='' quiet_step='' quiet_progress='' quiet_doing='' quiet_shown=cat quiet_patience=30 quiet_signals=0 quiet_code=''
 
 # The step is a group of processes; returns when none of it is left.
 quiet_end() {
@@ -52,6 +53,7 @@ quietly() {
   while [ -z "$quiet_code" ] && kill -0 "$quiet_step" 2> /dev/null; do
     sleep 0.1 || true
     tenths=$((tenths + 1))
+    [ -z "$quiet_doing" ] || [ $((tenths % 150)) != 0 ] || say "$quiet_doing: $((tenths / 10)) seconds so far" || true
     [ -z "$quiet_progress" ] || [ $((tenths % 10)) != 0 ] || "$quiet_progress" || true
   done
   if [ -n "$quiet_code" ]; then

@@ -25,13 +25,19 @@ need_cluster() {
   alive || die "no cluster is running in $state; start it with $here/up"
 }
 
-# One command at a time changes this cluster. The lock lies beside the state folder, which may come and go.
+# One command at a time changes this cluster. The lock lies beside the state folder, which may come and go; `down` takes it
+# along. So the one that was waited for may be no file any more, or another one by now: then this is done again.
 take_lock() {
   mkdir -p "$(dirname "$state")" || die "cannot create the folder of $state"
-  : >> "$state.lock" || die "cannot write $state.lock"
-  exec 8< "$state.lock"
-  flock -n 8 || { say "another up or down is at work on $state, waiting for it"; flock 8; }
+  until [ "$state.lock" -ef "/proc/$$/fd/8" ]; do
+    : >> "$state.lock" || die "cannot write $state.lock"
+    exec 8<> "$state.lock"
+    flock -n 8 || { say "another up or down is at work on $state, waiting for it"; flock 8; }
+  done
 }
+
+# By whoever has it, in the end.
+remove_lock() { rm -f "$state.lock"; }
 
 # The node's processes hold this lock as long as one of them lives: no process id that could be somebody else's by
 # now is ever trusted.
