@@ -47,6 +47,14 @@ const decodeService = Schema.decodeUnknownSync(
   }),
 )
 
+const decodeOwned = Schema.decodeUnknownSync(
+  Schema.Struct({
+    metadata: Schema.Struct({
+      managedFields: Schema.Array(Schema.Struct({ manager: Schema.String, operation: Schema.String })),
+    }),
+  }),
+)
+
 /** The numbers of a Service's ports, by their names. */
 const portsOf = (world: World, name: string) => {
   const { spec } = decodeService(world.admin.get(Kinds.Service, { namespace: hostNamespace(key), name }))
@@ -79,6 +87,11 @@ describe("a Service of the release whose port was given another number", () => {
           .list(Kinds.Secret, { namespace: hostNamespace(key) })
           .flatMap(({ metadata }) => metadata.labels?.status ?? [])
         assert.notInclude(states, "failed")
+        // Nor is it held up later: what a chart has in the place of that port is not laid beside one of the operator's.
+        const owned = decodeOwned(world.admin.get(Kinds.Service, { namespace: hostNamespace(key), name }))
+        const owners = owned.metadata.managedFields.map(({ manager, operation }) => `${manager} ${operation}`)
+        assert.include(owners, "helm Apply")
+        assert.notInclude(owners, "platform-operator Update")
       }),
       { seed: 1 },
     ),

@@ -80,7 +80,7 @@ export const refused = ({ request, code, status, retryAfter, secret }: Refusal):
       ? [reason, ...fields].join(" ")
       : truncateAtWord(status.message || `HTTP ${code}`, MAX_MESSAGE)
   return new ApiFailure({
-    error: new KubeError({ code, reason, request, message }),
+    error: new KubeError({ code, reason, request, message, ...(fields.length > 0 && { fields }) }),
     retryAfter: Option.orElse(retryAfter, () =>
       Option.map(Option.fromNullishOr(status.details?.retryAfterSeconds), Duration.seconds),
     ),

@@ -79,6 +79,16 @@ export const makeClient = (http: Http): KubernetesClient => {
     })
   const apply = applying(false)
   const dryRun = applying(true)
+  const patching = (name: "k8s.patch" | "k8s.dryRun") =>
+    Effect.fn(
+      name,
+      client,
+    )(function* (...[kind, ref, patch, options]: Parameters<KubernetesClient["patch"]>) {
+      yield* describeSpan(kind, ref)
+      return yield* toKubeError(one(kind, Requests.patchRequest(kind, ref, patch, options)))
+    })
+  const patch = patching("k8s.patch")
+  const dryPatch = patching("k8s.dryRun")
 
   return {
     get: Effect.fn(
@@ -109,13 +119,8 @@ export const makeClient = (http: Http): KubernetesClient => {
     }),
     apply: (kind, manifest, options) =>
       options?.dryRun === true ? dryRun(kind, manifest) : apply(kind, manifest),
-    patch: Effect.fn(
-      "k8s.patch",
-      client,
-    )(function* (kind, ref, patch, options) {
-      yield* describeSpan(kind, ref)
-      return yield* toKubeError(one(kind, Requests.patchRequest(kind, ref, patch, options?.subresource)))
-    }),
+    patch: (kind, ref, change, options) =>
+      (options?.dryRun === true ? dryPatch : patch)(kind, ref, change, options),
     delete: Effect.fn(
       "k8s.delete",
       client,

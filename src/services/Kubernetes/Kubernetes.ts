@@ -75,6 +75,8 @@ export class KubeError extends Data.TaggedError("KubeError")<{
   readonly request: string
   /** The server's own words, without secret content. */
   readonly message: string
+  /** The fields that the server objects to, such as `spec.selector`; absent: it names none. */
+  readonly fields?: ReadonlyArray<string>
 }> {}
 
 export type WatchEvent =
@@ -126,11 +128,12 @@ export interface KubernetesClient {
     manifest: KubeManifest,
     options?: { readonly dryRun?: boolean },
   ) => Effect.Effect<KubeObject, KubeError>
+  /** A dry run gives what would become of the object, and writes nothing. */
   readonly patch: (
     kind: ResourceKind,
     ref: ObjectRef,
     patch: Patch,
-    options?: { readonly subresource?: "status" },
+    options?: { readonly subresource?: "status"; readonly dryRun?: boolean },
   ) => Effect.Effect<KubeObject, KubeError>
   /** True when it was there to delete. The UID is a precondition; `Conflict` when the live object is another one. */
   readonly delete: (

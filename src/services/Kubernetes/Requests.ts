@@ -110,10 +110,13 @@ export const patchRequest = (
   kind: ResourceKind,
   ref: ObjectRef,
   patch: Patch,
-  subresource?: string,
+  { subresource, dryRun = false }: { readonly subresource?: string; readonly dryRun?: boolean } = {},
 ): HttpRequest => ({
   method: "PATCH",
-  path: withQuery(objectPath(kind, ref, subresource), { fieldManager: FIELD_MANAGER }),
+  path: withQuery(objectPath(kind, ref, subresource), {
+    fieldManager: FIELD_MANAGER,
+    dryRun: dryRun ? "All" : undefined,
+  }),
   contentType: patch.type === "json" ? "application/json-patch+json" : "application/merge-patch+json",
   body: patch.type === "json" ? patch.operations : patch.patch,
   secret: isSecret(kind),

@@ -208,7 +208,13 @@ export const makeCluster = Effect.gen(function* () {
     return dryRun ? next : put(kind, before, next)
   }
 
-  const patch = (kind: ResourceKind, ref: ObjectRef, change: Patch, status: boolean): KubeObject => {
+  const patch = (
+    kind: ResourceKind,
+    ref: ObjectRef,
+    change: Patch,
+    status: boolean,
+    dryRun = false,
+  ): KubeObject => {
     const before = find(kind, ref)
     const request = `PATCH ${pathOf(kind, ref)}${status ? " status" : ""}`
     if (before === undefined) throw failure(404, "NotFound", request)
@@ -231,7 +237,8 @@ export const makeCluster = Effect.gen(function* () {
           throw failure(409, "Conflict", request)
       }
     }
-    return put(kind, before, Option.getOrThrow(decodeObject(kind, merge(before, change.patch))))
+    const next = Option.getOrThrow(decodeObject(kind, merge(before, change.patch)))
+    return dryRun ? next : put(kind, before, next)
   }
 
   const remove_ = (kind: ResourceKind, ref: ObjectRef, uid: string | undefined): boolean => {
@@ -292,8 +299,9 @@ export const makeCluster = Effect.gen(function* () {
         apply(kind, manifest, options?.dryRun),
       ),
     patch: (kind, ref, change, options) =>
-      asked(`PATCH ${pathOf(kind, ref)}${options?.subresource === undefined ? "" : " status"}`, () =>
-        patch(kind, ref, change, options?.subresource !== undefined),
+      asked(
+        `${options?.dryRun === true ? "GET dry run " : "PATCH "}${pathOf(kind, ref)}${options?.subresource === undefined ? "" : " status"}`,
+        () => patch(kind, ref, change, options?.subresource !== undefined, options?.dryRun),
       ),
     delete: (kind, ref, options) =>
       asked(`DELETE ${pathOf(kind, ref)}`, () => {

@@ -7,10 +7,18 @@ import { loadText } from "../../../src/services/Kubernetes/Credentials.ts"
 import { layerFrom } from "../../../src/services/Kubernetes/KubernetesLive.ts"
 import { machine } from "../../support/machine.ts"
 
-/** `root`: the folder that `startApiServer` was given; `kubeconfig`: what it gave. `on`: the machine that helm runs on. */
-export const realHelm = (root: string, kubeconfig: string, on: typeof machine = machine) =>
+/**
+ * `root`: the folder that `startApiServer` was given; `kubeconfig`: what it gave. `on`: the machine that helm runs on; `chart`:
+ * another one than the operator's.
+ */
+export const realHelm = (
+  root: string,
+  kubeconfig: string,
+  on: typeof machine = machine,
+  chart = path.resolve("charts/vcluster"),
+) =>
   HelmLive.layer({
     helm: execFileSync("tools/programs/prebuilt-helm.sh", { encoding: "utf8" }).trim(),
-    chart: { path: path.resolve("charts/vcluster"), digest: Option.none() },
+    chart: { path: chart, digest: Option.none() },
     kubeconfig: `${root}/api-server/kubeconfig`,
   }).pipe(Layer.provideMerge(layerFrom(loadText(Redacted.make(kubeconfig)))), Layer.provide(on))

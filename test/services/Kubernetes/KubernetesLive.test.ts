@@ -73,9 +73,12 @@ describe("requests", () => {
       api.answer(FakeApi.json(object))
       yield* kubernetes.apply(Kinds.ConfigMap, manifest, { dryRun: true })
       yield* kubernetes.apply(Kinds.ConfigMap, manifest, { dryRun: false })
+      const patch = { type: "merge", patch: { a: 1 } } as const
+      yield* kubernetes.patch(Kinds.ConfigMap, ref, patch, { dryRun: true })
+      yield* kubernetes.patch(Kinds.ConfigMap, ref, patch)
       assert.deepStrictEqual(
         api.requests.map(({ url }) => url.searchParams.getAll("dryRun")),
-        [["All"], []],
+        [["All"], [], ["All"], []],
       )
     }),
   )

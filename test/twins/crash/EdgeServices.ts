@@ -211,7 +211,7 @@ const edgeClient = (edge: Edge, client: KubernetesClient): KubernetesClient => {
         "patch",
         () => `${kind.plural} ${describeRef(ref)}`,
         client.patch(kind, ref, patch, options),
-        true,
+        options?.dryRun !== true,
       ),
     delete: (kind, ref, options) =>
       call("delete", () => `${kind.plural} ${describeRef(ref)}`, client.delete(kind, ref, options), true),

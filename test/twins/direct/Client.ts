@@ -200,7 +200,7 @@ export const directClient = ({ arrive, live }: Ways): KubernetesClient => {
     patch: (kind, ref, patch, options) =>
       writing(
         kind,
-        () => Requests.patchRequest(kind, ref, patch, options?.subresource),
+        () => Requests.patchRequest(kind, ref, patch, options),
         () => live.patch(kind, ref, patch, options),
       ),
     delete: (kind, ref, options) =>

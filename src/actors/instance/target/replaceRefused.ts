@@ -1,7 +1,7 @@
 // What Helm cannot put back by itself. It applies, and what is applied is laid beside what somebody else has written: a port of
 // a Service that was given another number stays beside the one that comes back under the same name, and the server refuses the
-// two (`Duplicate value`), as often as Helm tries. A merge patch has the lists of the manifest in place of the live ones.
-import { Effect, Result } from "effect"
+// two (`Duplicate value`), as often as Helm tries (`Replacement.ts`).
+import { Effect, Option, Result } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
 import { Helm, type HelmError } from "../../../services/Helm/Helm.ts"
 import {
@@ -10,17 +10,21 @@ import {
   Kubernetes,
   type ResourceKind,
 } from "../../../services/Kubernetes/Kubernetes.ts"
+import { replace, replacementOf } from "../../../services/Kubernetes/Replacement.ts"
 import { Views } from "../Views.ts"
 import { releaseRef } from "./observeTarget.ts"
 import { kindOf, objectName, placed } from "./releaseObjects.ts"
 
-const replace = Effect.fnUntraced(function* (
+const putBack = Effect.fnUntraced(function* (
   kind: ResourceKind,
-  { metadata, apiVersion: _, kind: __, ...content }: KubeManifest,
+  manifest: KubeManifest,
 ): Effect.fn.Return<void, KubeError, Kubernetes | Views> {
   const kubernetes = yield* Kubernetes
   const views = yield* Views
-  const written = yield* kubernetes.patch(kind, metadata, { type: "merge", patch: content })
+  const replacement = yield* replacementOf(kubernetes, kind, manifest)
+  if (Option.isNone(replacement)) return
+  const { metadata } = manifest
+  const written = yield* replace(kubernetes, kind, metadata, replacement.value)
   yield* Effect.logInfo("replaced an object of the release that the server does not let Helm apply").pipe(
     Effect.annotateLogs({ object: `${kind.kind} ${metadata.namespace}/${metadata.name}` }),
   )
@@ -48,7 +52,7 @@ export const replaceRefused = Effect.fn("Target.replaceRefused")(
       if (kind === undefined || edited?.has(objectName(kind, manifest)) === false) continue
       const applied = yield* Effect.result(kubernetes.apply(kind, manifest, { dryRun: true }))
       if (Result.isFailure(applied) && applied.failure.code === 422)
-        yield* Effect.ignore(replace(kind, manifest))
+        yield* Effect.ignore(putBack(kind, manifest))
     }
   },
   (replaced) => Effect.ignore(replaced),

@@ -1,9 +1,9 @@
 // The real helm and a real API server: what Helm cannot apply over an edit, as often as it tries, and what lets it.
-import { mkdtempSync, rmSync } from "node:fs"
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { releaseRef } from "../../../../src/actors/instance/target/observeTarget.ts"
 import { replaceRefused } from "../../../../src/actors/instance/target/replaceRefused.ts"
 import { vclusterValues } from "../../../../src/actors/instance/target/VclusterValues.ts"
@@ -13,6 +13,7 @@ import * as Kinds from "../../../../src/services/Kubernetes/Kinds.ts"
 import { Kubernetes } from "../../../../src/services/Kubernetes/Kubernetes.ts"
 import { realHelm } from "../../../services/Helm/realHelm.ts"
 import { startApiServer } from "../../../services/Pulumi/apiServer.ts"
+import { machine } from "../../../support/machine.ts"
 
 const key = { namespace: "team-a", name: "one" }
 const release = releaseRef(key)
@@ -27,6 +28,10 @@ const ports = Effect.gen(function* () {
   const kubernetes = yield* Kubernetes
   return Option.getOrThrow(yield* kubernetes.get(Kinds.Service, service)).spec
 })
+
+const decodePorts = Schema.decodeUnknownSync(
+  Schema.Struct({ ports: Schema.Array(Schema.Struct({ name: Schema.String, port: Schema.Finite })) }),
+)
 
 /** As `kubectl edit` does. */
 const renumber = Effect.gen(function* () {
@@ -82,6 +87,24 @@ const scene = Effect.gen(function* () {
   assert.strictEqual((yield* state).status, "deployed")
 })
 
+/** The operator's chart, which numbers a port of a Service anew. */
+const renumbering = (root: string): string => {
+  const chart = path.join(root, "renumbering")
+  cpSync(path.resolve("charts/vcluster"), chart, { recursive: true })
+  const services = `${chart}/templates/services.yaml`
+  const text = readFileSync(services, "utf8")
+  writeFileSync(services, text.replace("port: 443", "port: 445"))
+  return chart
+}
+
+const upgrade = Effect.gen(function* () {
+  const helm = yield* Helm
+  yield* helm.install(release, vclusterValues({ hostNamespace: release.namespace }))
+  const numbers = decodePorts(yield* ports).ports.map(({ name, port }) => `${name} ${port}`)
+  assert.deepStrictEqual(numbers.toSorted(), ["https 445", "kubelet 10250"])
+  assert.strictEqual((yield* state).status, "deployed")
+})
+
 it.live("a port that was given another number has its own again, with Helm's records as they should be", () =>
   Effect.gen(function* () {
     const root = yield* folder
@@ -89,5 +112,7 @@ it.live("a port that was given another number has its own again, with Helm's rec
     yield* scene.pipe(
       Effect.provide([realHelm(root, kubeconfig), Layer.mock(Views, { awaitWrite: () => Effect.void })]),
     )
+    // Nobody but Helm holds on to the port that was put back: a chart that numbers it anew leaves no other one beside it.
+    yield* upgrade.pipe(Effect.provide(realHelm(root, kubeconfig, machine, renumbering(root))))
   }).pipe(Effect.scoped),
 )
