@@ -70,6 +70,7 @@ export type ReadyWaitingReason = (typeof readyWaitingReasons)[number]
 export const eventOnlyReasons = [
   "Recovered",
   "Repaired",
+  "NotRepaired",
   "StatusCorrected",
   "StorageRootKept",
   "StateOlder",

@@ -112,6 +112,10 @@ const events: Record<EventReason, Told> = {
     "Normal",
     "Objects inside the instance were missing or edited and are set right; the note names them. A repair that finds nothing to do writes no Event.",
   ],
+  NotRepaired: [
+    "Warning",
+    "A repair has left an object of a Helm release inside the instance as it is, because the API server there refuses what the release says of it; the note names it and the fields.",
+  ],
   Recovered: [
     "Normal",
     "An operation has set something right: a dead holder's lock, or a Helm release inside the instance that was left half-way; the note says what.",

@@ -3,7 +3,13 @@
 // progress": contracts, seen), and objects that were deleted or edited stay so. The only other writer is known to
 // be dead when this runs.
 import { Data, Effect, Option } from "effect"
-import { recordName, recordSelector, releaseRevisions, storedRelease } from "../Helm/ReleaseRecord.ts"
+import {
+  type Revision,
+  recordName,
+  recordSelector,
+  releaseRevisions,
+  storedRelease,
+} from "../Helm/ReleaseRecord.ts"
 import { Secret } from "../Kubernetes/Kinds.ts"
 import type { KubeError, KubernetesClient } from "../Kubernetes/Kubernetes.ts"
 import { runChild } from "../Process/Child.ts"
@@ -11,7 +17,7 @@ import { baseEnvironment } from "./Environment.ts"
 import { tail } from "./Messages.ts"
 import type { PulumiOptions } from "./Options.ts"
 import { redaction } from "./Redact.ts"
-import { type Drift, findDrift, secretValues } from "./ReleaseDrift.ts"
+import { type Drift, findDrift, replaceRefused, secretValues } from "./ReleaseDrift.ts"
 import type { InnerRelease } from "./StateFile.ts"
 import type { Workspace } from "./Workspace.ts"
 
@@ -107,6 +113,66 @@ const redactionOf = Effect.fnUntraced(function* (
   return redaction(secretValues(stored.flat()))
 })
 
+/** What a revision of a release has made; `None`: its record is gone. Fails with what is wrong with the record. */
+const storedOf = Effect.fnUntraced(function* (
+  client: KubernetesClient,
+  release: InnerRelease,
+  revision: number,
+) {
+  const name = recordName(release, revision)
+  const record = yield* client.get(Secret, { namespace: release.namespace, name })
+  if (Option.isNone(record)) return Option.none()
+  return yield* storedRelease(record.value).pipe(
+    Effect.asSome,
+    Effect.mapError(
+      (problem) =>
+        new InnerReleaseError({
+          message: `The record of Helm release ${release.name} inside the instance cannot be read: ${problem}`,
+        }),
+    ),
+  )
+})
+
+/** The edits over which the server refuses an apply of a revision's objects, and what else of these it refuses. */
+const refusedEdits = Effect.fnUntraced(function* (
+  client: KubernetesClient,
+  release: InnerRelease,
+  revision: number,
+) {
+  const stored = yield* storedOf(client, release, revision)
+  if (Option.isNone(stored)) return { edits: [], refused: [] }
+  const { found, refused } = yield* findDrift(client, stored.value.documents, release.namespace)
+  return { edits: found.filter(({ replacement }) => replacement !== undefined), refused }
+})
+
+/**
+ * Takes out of the way of an upgrade the edits over which the server refuses it; gives those objects. Helm works out an upgrade
+ * from the revision that is deployed, or from the newest one where none is; what is there because a later one has put it there,
+ * and failed, is no edit. It fails at nothing: Helm meets the same.
+ */
+const makeWay = Effect.fn("InnerReleases.makeWay")(
+  function* (release: InnerRelease, history: ReadonlyArray<Revision>, { client }: Tools) {
+    const [newest] = history
+    const from = history.find(({ status }) => status === "deployed") ?? newest
+    if (newest === undefined || from === undefined) return []
+    const { edits } = yield* refusedEdits(client, release, from.revision)
+    if (edits.length === 0 || newest === from) return yield* replaceRefused(client, edits)
+    const later = yield* refusedEdits(client, release, newest.revision)
+    const refused = new Set([...later.edits, ...later.refused].map(({ object }) => object))
+    return yield* replaceRefused(
+      client,
+      edits.filter(({ object }) => refused.has(object)),
+    )
+  },
+  (made, release) =>
+    Effect.catch(made, ({ message }) =>
+      Effect.logWarning("objects of a Helm release inside the instance cannot be looked at before it").pipe(
+        Effect.annotateLogs({ release: release.name, error: message }),
+        Effect.as([]),
+      ),
+    ),
+)
+
 /** Sets a record right that is in the engine's way; gives a sentence about it. */
 const unblock = Effect.fn("InnerReleases.unblock")(function* (
   release: InnerRelease,
@@ -115,6 +181,10 @@ const unblock = Effect.fn("InnerReleases.unblock")(function* (
   tools: Tools,
 ) {
   const rollback = repair._tag === "Rollback"
+  if (rollback) {
+    const edits = yield* Effect.option(refusedEdits(tools.client, release, repair.revision))
+    if (Option.isSome(edits)) yield* replaceRefused(tools.client, edits.value.edits)
+  }
   yield* helm(
     tools,
     release,
@@ -129,31 +199,31 @@ const unblock = Effect.fn("InnerReleases.unblock")(function* (
 
 const named = ({ object, how }: Drift): string => `${object} (${how})`
 
-/** What was done about a release: a sentence about a record set right, or the objects put back. */
-export type Done = { readonly notice: string } | { readonly restored: ReadonlyArray<string> }
+/**
+ * What was done about a release: a sentence about a record set right, or the objects put back; or those that were left as they
+ * are, because the server refuses what the release says of the fields named with them: `Job ns/name (spec.template)`.
+ */
+export type Done =
+  | { readonly notice: string }
+  | { readonly restored: ReadonlyArray<string> }
+  | { readonly kept: ReadonlyArray<string> }
 
 /** Applies the deployed manifest again where an object of it is missing or edited; gives what that has put back. */
 const reapply = Effect.fn("InnerReleases.reapply")(function* (
   release: InnerRelease,
   revision: number,
   tools: Tools,
+  tellKept: (kept: ReadonlyArray<string>) => Effect.Effect<void>,
 ) {
   const { client } = tools
-  const record = yield* client.get(Secret, {
-    namespace: release.namespace,
-    name: recordName(release, revision),
-  })
-  if (Option.isNone(record)) return []
-  const { documents, serverSide } = yield* storedRelease(record.value).pipe(
-    Effect.mapError(
-      (problem) =>
-        new InnerReleaseError({
-          message: `The record of Helm release ${release.name} inside the instance cannot be read: ${problem}`,
-        }),
-    ),
-  )
-  const drifts = yield* findDrift(client, documents, release.namespace)
+  const stored = yield* storedOf(client, release, revision)
+  if (Option.isNone(stored)) return []
+  const { documents, serverSide } = stored.value
+  const { found: drifts, refused } = yield* findDrift(client, documents, release.namespace)
+  if (refused.length > 0)
+    yield* tellKept(refused.map(({ object, fields }) => `${object} (${fields.join(", ")})`))
   if (drifts.length === 0) return []
+  yield* replaceRefused(client, drifts)
   yield* helm(
     tools,
     release,
@@ -161,7 +231,7 @@ const reapply = Effect.fn("InnerReleases.reapply")(function* (
     redaction(secretValues(documents)),
   )
   // Whoever edits an object again and again is not overcome by this, and nothing is claimed of it.
-  const left = yield* findDrift(client, documents, release.namespace)
+  const { found: left } = yield* findDrift(client, documents, release.namespace)
   const remaining = new Set(left.map(({ object }) => object))
   if (left.length > 0) {
     yield* Effect.logWarning("objects of a Helm release inside the instance are edited again").pipe(
@@ -194,7 +264,10 @@ export const restoreReleases = Effect.fn("InnerReleases.restore")(function* (
     if (newest !== undefined && repair._tag !== "Nothing" && (pass.recover || newest.status !== "failed")) {
       yield* tell({ notice: yield* unblock(release, repair, newest.revision, tools) })
     } else if (newest?.status === "deployed" && release.recorded) {
-      const restored = yield* reapply(release, newest.revision, tools).pipe(
+      // Once an operation.
+      const tellKept = (kept: ReadonlyArray<string>) =>
+        pass.when === "after engine" ? tell({ kept }) : Effect.void
+      const restored = yield* reapply(release, newest.revision, tools, tellKept).pipe(
         Effect.catchIf(waits, (error) =>
           Effect.logWarning("Helm release inside the instance cannot be applied again yet").pipe(
             Effect.annotateLogs({ release: release.name, error: error.message }),
@@ -203,6 +276,26 @@ export const restoreReleases = Effect.fn("InnerReleases.restore")(function* (
         ),
       )
       if (restored.length > 0) yield* tell({ restored: restored.map(named) })
+    } else if (newest?.status === "failed" && release.recorded) {
+      const replaced = yield* makeWay(release, history, tools)
+      if (replaced.length > 0) yield* tell({ restored: replaced.map(named) })
     }
+  }
+})
+
+/**
+ * Before an engine that may upgrade these releases, where nothing else is looked for: puts back what was edited in a way over
+ * which the server refuses an upgrade. It fails at nothing: the engine meets the same target. `tell` hears of what was put back.
+ */
+export const makeWayForUpgrades = Effect.fn("InnerReleases.makeWayForUpgrades")(function* (
+  releases: ReadonlyArray<InnerRelease>,
+  tools: Tools,
+  tell: (done: Done) => Effect.Effect<void>,
+) {
+  for (const release of releases) {
+    if (!release.recorded) continue
+    const history = yield* Effect.orElseSucceed(historyOf(tools.client, release), () => [])
+    const replaced = yield* makeWay(release, history, tools)
+    if (replaced.length > 0) yield* tell({ restored: replaced.map(named) })
   }
 })

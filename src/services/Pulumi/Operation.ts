@@ -16,7 +16,7 @@ import { collectSpans } from "./EngineTraces.ts"
 import { engineEnvironment } from "./Environment.ts"
 import { exportState } from "./Exports.ts"
 import { awaitedNames, type Followed, follow, makeFollowed } from "./Follow.ts"
-import { restoreReleases } from "./InnerReleases.ts"
+import { type Done, makeWayForUpgrades, restoreReleases } from "./InnerReleases.ts"
 import { backendUrl, projectName, stackName, wrapperConfig } from "./Layout.ts"
 import { settle } from "./Locks.ts"
 import { exceeds } from "./MemoryBudget.ts"
@@ -188,6 +188,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   const older = recovering || request.state === "older"
   if (interrupted) yield* forgetSettings(paths).pipe(Effect.mapError(unwritable))
   const currentState = readState(paths).pipe(Effect.mapError(damaged))
+  const tellDone = (done: Done) => onProgress({ step: followed.step, moved: true, ...done })
   const restore = Effect.fn("Pulumi.releases")(
     function* (
       releases: ReadonlyArray<InnerRelease>,
@@ -197,14 +198,23 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
       if (releases.length === 0) return
       yield* begin("restore releases")
       const client = yield* kubernetes.connect(request.kubeconfig)
-      yield* restoreReleases(releases, { client, workspace, options }, { when, recover }, (done) =>
-        onProgress({ step: followed.step, moved: true, ...done }),
-      )
+      yield* restoreReleases(releases, { client, workspace, options }, { when, recover }, tellDone)
     },
     Effect.scoped,
     Effect.mapError((error) =>
       failed(failureMessage({ step: followed.step, version, words: error.message, redact })),
     ),
+  )
+  const makeWay = Effect.fn("Pulumi.releases")(
+    function* (releases: ReadonlyArray<InnerRelease>) {
+      if (releases.length === 0) return
+      yield* begin("restore releases")
+      const client = yield* kubernetes.connect(request.kubeconfig)
+      yield* makeWayForUpgrades(releases, { client, workspace, options }, tellDone)
+    },
+    Effect.scoped,
+    // The engine meets the same target, and says what is wrong with it.
+    (way) => Effect.ignore(way),
   )
   /** Whoever refreshes against silence, or against another cluster, drops from the state what is there. */
   const checkTarget = Effect.fnUntraced(
@@ -319,6 +329,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     const restoring = request.refresh || recover
     // Before the engine, because it waits for pods that wait for what a release has lost.
     if (restoring && Option.isSome(state)) yield* restore(state.value.releases, "before engine", recover)
+    else if (Option.isSome(state)) yield* makeWay(state.value.releases)
     const ending = yield* engine(state, recover).pipe(
       Effect.flatMap(clearWay),
       // What was done is done, however the run ends.

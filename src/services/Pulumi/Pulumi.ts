@@ -70,6 +70,11 @@ export interface OperationProgress {
   readonly moved?: boolean
   /** Objects of Helm releases inside the target that were missing or edited and are set right: `Secret ns/name (missing)`. */
   readonly restored?: ReadonlyArray<string>
+  /**
+   * Objects of Helm releases inside the target that were left as they are, because the server refuses what the release says of
+   * the fields named with them: `Job ns/name (spec.template)`.
+   */
+  readonly kept?: ReadonlyArray<string>
   /** Objects that the engine has made, changed or removed: `ConfigMap name (created)`. */
   readonly changed?: ReadonlyArray<string>
 }

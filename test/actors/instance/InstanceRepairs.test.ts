@@ -59,6 +59,25 @@ describe("a repair", () => {
     }),
   )
 
+  it.effect("warns of what nobody can set right, and has succeeded all the same", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      world.pulumi.sayings.push({
+        kept: ["ConfigMap wasmcloud/settings (data)", "Job wasmcloud/once (spec.template)"],
+      })
+      yield* passOverRepair(world)
+      const [event, ...more] = told(world, "NotRepaired")
+      assert.isEmpty(more)
+      assert.strictEqual(event?.type, "Warning")
+      assert.match(
+        event?.note ?? "",
+        /: ConfigMap wasmcloud\/settings \(data\), Job wasmcloud\/once \(spec\.template\)$/,
+      )
+      assert.strictEqual(phase(world), "Ready")
+      assert.isEmpty(told(world, "Repaired"))
+    }),
+  )
+
   it.effect("tells what it has set right: in one Event, its span and a metric", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld()

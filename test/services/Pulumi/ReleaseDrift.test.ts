@@ -23,10 +23,13 @@ const drift = (
   live: ReadonlyArray<KubeObject>,
   refusal?: Parameters<typeof makeTarget>[1],
 ) =>
-  findDrift(
-    makeTarget(() => live, refusal),
-    documents,
-    "wasmcloud",
+  Effect.map(
+    findDrift(
+      makeTarget(() => live, refusal),
+      documents,
+      "wasmcloud",
+    ),
+    ({ found }) => found,
   )
 
 describe("an object of a release", () => {
@@ -114,6 +117,27 @@ describe("an object of a release", () => {
         kind === "ConfigMap" ? Option.some(refused(422, "Invalid")) : Option.none(),
       )
       assert.deepStrictEqual(found, [{ object: "Deployment wasmcloud/hosts", how: "edited" }])
+    }),
+  )
+
+  it.effect("that nobody can change is told with its fields, and one that a policy refuses is not", () =>
+    Effect.gen(function* () {
+      const policed = { ...settings, metadata: { ...settings.metadata, name: "policed" } }
+      const target = makeTarget(
+        () => [stored(settings), stored(policed), stored(hosts)],
+        ({ metadata }) =>
+          Option.fromUndefinedOr(
+            {
+              settings: refused(422, "Invalid", "data"),
+              policed: refused(422, "Invalid"),
+              hosts: refused(403, "Forbidden", "spec"),
+            }[metadata.name],
+          ),
+      )
+      assert.deepStrictEqual(yield* findDrift(target, [settings, policed, hosts], "wasmcloud"), {
+        found: [],
+        refused: [{ object: "ConfigMap wasmcloud/settings", fields: ["data"] }],
+      })
     }),
   )
 

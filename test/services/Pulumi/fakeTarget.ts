@@ -11,8 +11,8 @@ import {
 
 const keyOf = (kind: string, { namespace, name }: ObjectRef) => `${kind} ${namespace ?? ""}/${name}`
 
-export const refused = (code: number, reason: string) =>
-  new KubeError({ code, reason, request: "PATCH x", message: reason })
+export const refused = (code: number, reason: string, ...fields: ReadonlyArray<string>) =>
+  new KubeError({ code, reason, request: "PATCH x", message: reason, ...(fields.length > 0 && { fields }) })
 
 const written = () => Effect.die(new Error("the target was written to"))
 
@@ -87,7 +87,14 @@ export const makeTarget = (
         ? Effect.fail(refused(404, "NotFound"))
         : Effect.succeed(JSON.stringify({ resources: resources[path] })),
     create: written,
-    patch: written,
+    patch: (kind, ref, patch, options) => {
+      const before = find(kind.kind, ref)
+      if (options?.dryRun !== true || before === undefined || patch.type !== "merge") return written()
+      const { apiVersion } = before
+      const manifest = { apiVersion, kind: kind.kind, metadata: ref, ...patch.patch }
+      const own = { ...before, ...patch.patch }
+      return Option.match(refusal(manifest), { onNone: () => Effect.succeed(own), onSome: Effect.fail })
+    },
     delete: written,
   }
 }

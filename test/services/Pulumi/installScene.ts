@@ -128,12 +128,15 @@ export const installScene = Effect.gen(function* () {
   const steps: Array<string> = []
   /** Objects set right by Helm, and what the engine has done. */
   const done: Array<string> = []
+  /** Objects that differ from their release, and that the server does not let be changed. */
+  const kept: Array<string> = []
   const run = (own: Partial<OperationRequest> = {}) =>
     Pulumi.use((pulumi) =>
-      pulumi.run({ ...request, ...own }, ({ step, notice, restored = [], changed = [] }) =>
+      pulumi.run({ ...request, ...own }, ({ step, notice, restored = [], changed = [], kept: left = [] }) =>
         Effect.sync(() => {
           steps.push(notice ?? step)
           done.push(...restored, ...changed)
+          kept.push(...left)
         }),
       ),
     ).pipe(Effect.provideContext(context))
@@ -145,6 +148,7 @@ export const installScene = Effect.gen(function* () {
     run,
     steps,
     done,
+    kept,
     platform,
     instance: `${root}/state/instances/team-a/one`,
   }

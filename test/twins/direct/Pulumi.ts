@@ -7,7 +7,7 @@ import { formatKey } from "../../../src/schema/InstanceKey.ts"
 import { Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import { Processes } from "../../../src/services/Process/Processes.ts"
 import { deedOf, makeFollowed, wordsOf } from "../../../src/services/Pulumi/Follow.ts"
-import { restoreReleases } from "../../../src/services/Pulumi/InnerReleases.ts"
+import { type Done, makeWayForUpgrades, restoreReleases } from "../../../src/services/Pulumi/InnerReleases.ts"
 import { failureMessage } from "../../../src/services/Pulumi/Messages.ts"
 import { timeoutMessage } from "../../../src/services/Pulumi/Operation.ts"
 import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
@@ -142,7 +142,7 @@ const make = Effect.fnUntraced(function* (options: PulumiOptions, machine: Machi
     const stateOf = (api: ApiServer | undefined) =>
       `${api?.revision()} ${releasesIn(stack.deployment).map(({ namespace, name }) => `${namespace}/${name}`)}`
     const restore = Effect.fnUntraced(
-      function* (when: "before engine" | "after engine", recover: boolean) {
+      function* (when: "before engine" | "after engine" | "before upgrade", recover: boolean) {
         const releases = releasesIn(stack.deployment)
         const api = machine.server(kubeconfig)
         const state = stateOf(api)
@@ -158,10 +158,13 @@ const make = Effect.fnUntraced(function* (options: PulumiOptions, machine: Machi
           helmHome: options.tmpDir,
           pulumiHome: options.tmpDir,
         }
-        yield* restoreReleases(releases, { client, workspace, options }, { when, recover }, (done) => {
+        const tell = (done: Done) => {
           quiet = false
           return onProgress({ step: followed.step, moved: true, ...done })
-        })
+        }
+        const tools = { client, workspace, options }
+        if (when === "before upgrade") return yield* makeWayForUpgrades(releases, tools, tell)
+        yield* restoreReleases(releases, tools, { when, recover }, tell)
         if (quiet && stateOf(api) === state) well.set(formatKey(key), { api, state })
       },
       Effect.scoped,
@@ -185,6 +188,7 @@ const make = Effect.fnUntraced(function* (options: PulumiOptions, machine: Machi
     })
     const whole = Effect.gen(function* () {
       if (restoring) yield* restore("before engine", recover)
+      else yield* Effect.ignore(restore("before upgrade", false))
       yield* begin("start engine")
       const result = yield* cancellable(run, cancelled).pipe(
         Effect.onExit(() =>

@@ -36,7 +36,7 @@ import {
   prepareInstall,
   resolveSecret,
 } from "./prepare.ts"
-import { tellRestored } from "./restored.ts"
+import { tellKept, tellRestored } from "./restored.ts"
 
 export interface InstallRequest {
   /** What Events are about. */
@@ -204,6 +204,7 @@ export const runInstall = Effect.fn("Install.run")(function* (
         note: said.low,
       })
     }
+    if (said.kept !== undefined) yield* tellKept(events, request.object, said.kept)
     if (said.notice !== undefined) {
       yield* events.emit(request.object, {
         type: "Normal",

@@ -7,11 +7,12 @@ import { increment } from "../../../services/Metrics/Metrics.ts"
 /** How many objects an Event names: its note holds 1,024 bytes. */
 const named = 8
 
+const listed = (names: ReadonlyArray<string>): string =>
+  names.slice(0, named).join(", ") + (names.length > named ? ` and ${names.length - named} more` : "")
+
 export const tellRestored = Effect.fnUntraced(function* (object: KubeObject, restored: ReadonlySet<string>) {
   if (restored.size === 0) return
-  const names = [...restored]
-  const list =
-    names.slice(0, named).join(", ") + (restored.size > named ? ` and ${restored.size - named} more` : "")
+  const list = listed([...restored])
   yield* Effect.annotateCurrentSpan({
     "platforminstance.restored.count": restored.size,
     "platforminstance.restored.objects": list,
@@ -27,3 +28,12 @@ export const tellRestored = Effect.fnUntraced(function* (object: KubeObject, res
     note: `set right inside the instance: ${list}`,
   })
 })
+
+/** What it could not set right, because the server refuses it: somebody has to look. */
+export const tellKept = (events: Events["Service"], object: KubeObject, kept: ReadonlyArray<string>) =>
+  events.emit(object, {
+    type: "Warning",
+    reason: "NotRepaired",
+    action: "Install",
+    note: `left as it is inside the instance, because its API server refuses what the Helm release says of it: ${listed(kept)}`,
+  })
