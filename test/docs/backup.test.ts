@@ -1,6 +1,15 @@
 // The filter by which instances are backed up, as its page has it: what it leaves of them is its reader's manifest.
 import { execFileSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { assert, it } from "@effect/vitest"
@@ -55,6 +64,47 @@ it("keeps what somebody said of an instance, and no empty annotations where nobo
       left("bare", {}),
       left("mine", { annotations: { "example.org/mine": "100%s" } }),
       left("none", {}),
+    ])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+/** The arguments of a tar of the page, and where it is run. */
+const tarOf = (redirection: "<" | ">") =>
+  new RegExp(`-- (?:\\\\\\n +)?(tar -C )(/\\S+)( .*) ${redirection} state\\.tar$`, "m").exec(
+    readFileSync("docs/operate.md", "utf8"),
+  ) ?? assert.fail(`operate.md has no tar ${redirection} state.tar`)
+
+it("puts the state back into a volume whose folder is not the operator's", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "backup-"))
+  const own = process.getuid?.() === 0 ? { uid: 1000, gid: 1000 } : {}
+  const run = (redirection: "<" | ">", at: string) => {
+    const [, tar, , rest] = tarOf(redirection)
+    execFileSync("bash", ["-c", `${tar}${at}${rest} ${redirection} state.tar`], {
+      cwd: folder,
+      stdio: ["ignore", "ignore", "pipe"],
+      ...(redirection === "<" ? own : {}),
+    })
+  }
+  try {
+    chmodSync(folder, 0o755)
+    const [from, to] = ["from", "to"].map((name) => path.join(folder, name))
+    for (const at of ["instances/team-a/one", "plugins", ".hidden"])
+      mkdirSync(path.join(from ?? "", at), { recursive: true })
+    writeFileSync(path.join(from ?? "", "instances/team-a/one/instance.json"), "{}")
+    run(">", "from")
+    // As a volume is of which a pod has the group (fsGroup).
+    mkdirSync(to ?? "")
+    if (own.gid !== undefined) chownSync(to ?? "", 0, own.gid)
+    chmodSync(to ?? "", 0o2775)
+    run("<", "to")
+    assert.deepStrictEqual(readdirSync(to ?? "", { recursive: true }).sort(), [
+      ".hidden",
+      "instances",
+      "instances/team-a",
+      "instances/team-a/one",
+      "instances/team-a/one/instance.json",
     ])
   } finally {
     rmSync(folder, { recursive: true, force: true })

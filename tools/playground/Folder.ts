@@ -68,7 +68,7 @@ const take = (folder: string): void => {
     const holder = holderOf(lock)
     if (holder !== undefined)
       throw new Refusal(
-        `a playground is running already, as process ${holder}. Use it (kubectl --kubeconfig ${path.join(folder, "kubeconfig")} get pi -A), or end it with Ctrl-C there (kill ${holder})`,
+        `a playground is running already, as process ${holder}. Use it (kubectl --kubeconfig ${path.join(folder, "kubeconfig")} get pi -A), or end it with Ctrl-C there (kill ${holder}). A second one beside it has a folder and a port of its own: tools/playground/run --folder .playground-2 --port 0`,
       )
     // Left by one that was killed.
     rmSync(lock, { force: true })

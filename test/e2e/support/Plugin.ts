@@ -1,7 +1,7 @@
 // `kubectl pi` as its user has it: one file in the PATH, which kubectl finds and runs.
 import { execFile, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { createInterface } from "node:readline"
@@ -11,6 +11,7 @@ import { kubectl, kubectlPath } from "./Kubectl.ts"
 
 const repository = join(import.meta.dirname, "../../..")
 const folder = mkdtempSync(join(tmpdir(), "kubectl-pi-"))
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }))
 
 /** For files of a test. */
 export const inFolder = (name: string): string => join(folder, name)
