@@ -1,27 +1,23 @@
 // Kills the operator at calls of a workload, and has the world come to the same end as without.
 import { assert } from "@effect/vitest"
 import { note } from "../support/figures.ts"
+import type { Told } from "../twins/crash/Copies.ts"
 import {
-  compareAt,
+  compare,
   describePoint,
   type Played,
   play,
+  playEach,
   type Reached,
   type Workload,
 } from "../twins/crash/Crash.ts"
-import { type CrashPoint, deaths, formatPoint, parsePoint } from "../twins/crash/Point.ts"
+import { type CrashPoint, deaths, formatPoint, parsePoint, spread } from "../twins/crash/Point.ts"
 import { replayCommand, seeds } from "../twins/simulation/seeds.ts"
 import type { Death } from "../twins/world/Operators.ts"
+import { isTime, nameOf, playInCopies } from "./playing.ts"
 
 /** Every moment with every way to die, every fault, every view; else a part of them, spread over all. */
 export const full = process.env.FULL === "1"
-
-/**
- * Whether there is time for one more: until `SIMULATION_UNTIL`, in seconds since the epoch. `.ci/run` has 90 minutes for all, and
- * prints how many were played of how many; whoever names no time has as much as it takes.
- */
-const isTime = (): boolean =>
-  Date.now() < Number(process.env.SIMULATION_UNTIL || Number.POSITIVE_INFINITY) * 1000
 
 /** Against what never ends. */
 export const crashTimeout = 24 * 3_600_000
@@ -48,12 +44,6 @@ export const once = (moments: ReadonlyArray<Reached>, seed: number): ReadonlyArr
     if (death !== "power") return { call, moment, death }
     return { call, moment, death, lost: Math.floor(index / deaths.length) % 2 === 0 ? "all" : "some" }
   })
-
-/** So many of them, spread over all. */
-export const spread = <A>(all: ReadonlyArray<A>, count: number): ReadonlyArray<A> =>
-  Array.from({ length: Math.min(count, all.length) }, (_, index) =>
-    all.slice(Math.floor(((index + 0.5) * all.length) / Math.min(count, all.length))).slice(0, 1),
-  ).flat()
 
 /** A sample of the calls that write, each with the next way to die. */
 export const sampled = (moments: ReadonlyArray<Reached>, count: number): ReadonlyArray<CrashPoint> =>
@@ -212,6 +202,45 @@ const playUndisturbed = (workload: Workload, seed: number): Played => {
   return found
 }
 
+/** Of what a death at this point has left otherwise, what it may not. */
+const intolerable = (
+  workload: Workload,
+  undisturbed: Played,
+  point: CrashPoint,
+  all: ReadonlyArray<string>,
+): ReadonlyArray<string> => {
+  const ways = [point.death, ...(point.again === undefined ? [] : [point.again.death])]
+  const more = ofHelm(undisturbed, point, revisionsMore(all))
+  return all.filter(
+    (each) =>
+      !isTolerated(each, more) &&
+      !(ways.includes("power") && isLostPackage(each, all)) &&
+      !ways.some((way) => isToleratedBy(workload, each, way)),
+  )
+}
+
+/** Fewer than this do not pay for a process of their own. */
+const many = 24
+
+/** Many of a workload that can be named in a process that can be copied; else, and whoever looks into one, in this one. */
+const playAll = (
+  workload: Workload,
+  seed: number,
+  undisturbed: Played,
+  points: ReadonlyArray<CrashPoint>,
+  tell: (point: string, answer: Told<ReadonlyArray<string>>) => void,
+): void => {
+  const name = nameOf(workload)
+  if (name !== undefined && points.length >= many && replayed() === undefined)
+    for (const { point, answer } of playInCopies({ workload: name, seed, points, end: undisturbed.end }))
+      tell(point, answer)
+  else
+    playEach(workload, seed, points, (disturbed, point) => compare(undisturbed, disturbed, point), {
+      isTime,
+      tell,
+    })
+}
+
 /** The points at which a world of one seed has come to another end, each with the command that plays it again. */
 const failuresOf = (
   workload: Workload,
@@ -224,36 +253,27 @@ const failuresOf = (
   const points = pointsOf(undisturbed, seed)
   assert.isAbove(points.length, 0)
   const began = performance.now()
+  const failures: Array<string> = []
   const failed = (point: CrashPoint, found: ReadonlyArray<string>) => {
     const command = replayCommand(seed, { POINT: formatPoint(point), FULL: full ? "1" : undefined })
     const text = [describePoint(undisturbed.calls, point), `to replay it: ${command}`, ...found].join("\n  ")
-    // A run takes long: what it finds is said at once.
+    // A run takes long: what it finds is said before its end.
     console.info(text)
-    return [text]
+    failures.push(text)
   }
-  let left = 0
-  const failures = points.flatMap((point, index) => {
-    if (!isTime()) {
-      left += 1
-      return []
-    }
-    if (full && index % 50 === 0) console.info(`${workload.name}: ${index} of ${points.length}`)
-    try {
-      const all = compareAt(workload, seed, undisturbed, point)
-      const ways = [point.death, ...(point.again === undefined ? [] : [point.again.death])]
-      const more = ofHelm(undisturbed, point, revisionsMore(all))
-      const found = all.filter(
-        (each) =>
-          !isTolerated(each, more) &&
-          !(ways.includes("power") && isLostPackage(each, all)) &&
-          !ways.some((way) => isToleratedBy(workload, each, way)),
-      )
-      return found.length === 0 ? [] : failed(point, found)
-    } catch (error) {
-      return failed(point, [error instanceof Error ? error.message : String(error)])
-    }
-  })
-  const played = points.slice(0, points.length - left)
+  const told = new Set<string>()
+  const tell = (text: string, answer: Told<ReadonlyArray<string>>) => {
+    if (full && told.size % 50 === 0) console.info(`${workload.name}: ${told.size} of ${points.length}`)
+    told.add(text)
+    const point = parsePoint(text)
+    const found =
+      answer.is === "thrown" ? [answer.message] : intolerable(workload, undisturbed, point, answer.found)
+    if (found.length > 0) failed(point, found)
+  }
+  playAll(workload, seed, undisturbed, points, tell)
+  const played = points.filter((point) => told.has(formatPoint(point)))
+  const left = points.length - played.length
+  assert.isTrue(left === 0 || !isTime(), `${left} points were not played`)
   const twice = played.filter(({ again }) => again !== undefined).length
   note({
     suite: "crash points",

@@ -3,8 +3,9 @@
 // `FULL=1` plays all of them: a part of them, spread by the seed, is played without.
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { note, scaled } from "../support/figures.ts"
+import { spread } from "../twins/crash/Point.ts"
 import { replayCommand, seeds } from "../twins/simulation/seeds.ts"
-import { full, spread } from "./crashes.ts"
+import { full } from "./crashes.ts"
 import { errands } from "./errands.ts"
 import { endure, failureAt, faultsOf, pointsOf, replayedFault, storm } from "./faults.ts"
 

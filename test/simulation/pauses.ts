@@ -6,11 +6,11 @@ import { ANNOTATION_PAUSED } from "../../src/schema/Names.ts"
 import { note } from "../support/figures.ts"
 import type { Workload } from "../twins/crash/Crash.ts"
 import { differences } from "../twins/crash/EndState.ts"
+import { spread } from "../twins/crash/Point.ts"
 import { runSimulation, until } from "../twins/simulation/Simulation.ts"
 import { seeds } from "../twins/simulation/seeds.ts"
 import type { Operator } from "../twins/world/Operators.ts"
 import { makeChecked } from "./checked.ts"
-import { spread } from "./crashes.ts"
 
 /** What runs has ended by then: no operation of these workloads takes so long. */
 const toEnd = Duration.minutes(8)

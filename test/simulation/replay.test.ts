@@ -5,7 +5,7 @@ import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { play, type Workload } from "../twins/crash/Crash.ts"
 import { type CrashPoint, deaths, formatPoint, parsePoint } from "../twins/crash/Point.ts"
 import { replayCommand } from "../twins/simulation/seeds.ts"
-import { assertSameEnd } from "./crashes.ts"
+import { assertSameEnd, crashTimeout } from "./crashes.ts"
 
 /** Comes to another end whenever the operator dies. */
 const marked: Workload = {
@@ -94,7 +94,7 @@ it("deaths are played until the time that is named, and no longer", () => {
 })
 
 describe("a failed crash test", () => {
-  it("prints a command that plays this seed and point alone", () => {
+  it("prints a command that plays this seed and point alone", { timeout: crashTimeout }, () => {
     const seed = 3
     const points = play(marked, seed)
       .moments.filter(({ aftermath, writes }) => writes && !aftermath)

@@ -33,7 +33,7 @@ export const describeCrashes = (workload: Workload): void => {
 
     it("comes to the same end when it dies again in its recovery", { timeout: crashTimeout }, () =>
       assertSameEnd(workload, ({ moments }, seed) =>
-        pairs(workload, seed, sampled(inTime(moments), firsts()), planned() === 0 ? 2 : seconds),
+        pairs(workload, seed, sampled(inTime(moments), firsts()), planned() === 0 ? 4 : seconds),
       ),
     )
   })

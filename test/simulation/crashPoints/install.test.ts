@@ -1,6 +1,7 @@
 // The operator killed at every moment of an install, and when the power fails while the engine is at work.
 import { describe, it } from "@effect/vitest"
-import { assertSameEnd, crashTimeout, dying, engineMoments, full, spread } from "../crashes.ts"
+import { spread } from "../../twins/crash/Point.ts"
+import { assertSameEnd, crashTimeout, dying, engineMoments, full } from "../crashes.ts"
 import { workloads } from "../workloads.ts"
 import { describeCrashes } from "./describeCrashes.ts"
 

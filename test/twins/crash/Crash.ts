@@ -1,14 +1,17 @@
 // Plays a workload undisturbed, then again with the operator killed at one of its calls, and compares what the two
 // worlds have come to.
 import { Effect, type Scope } from "effect"
+import { canFork } from "../../support/fork.ts"
 import { Unanswered } from "../helm/Session.ts"
 import { runSimulation, type Simulation } from "../simulation/Simulation.ts"
 import { editByHand, keepInvariants } from "../world/Invariants.ts"
+import type { Lost } from "../world/OperatorPod.ts"
 import type { Death, Operator } from "../world/Operators.ts"
 import { makeWorld, type World, type WorldOptions } from "../world/World.ts"
+import { type Answer, Copies, type Told } from "./Copies.ts"
 import type { CrashPlan, EdgeCall, Moment } from "./Edge.ts"
 import { differences, type EndState } from "./EndState.ts"
-import type { Again, CrashPoint } from "./Point.ts"
+import { type Again, type CrashPoint, formatPoint, spread } from "./Point.ts"
 
 export interface Workload {
   readonly name: string
@@ -47,6 +50,8 @@ export interface Played {
   readonly recovery: ReadonlyArray<EdgeCall>
   /** It has died in its recovery, too. */
   readonly diedAgain: boolean
+  /** Of all that has happened, when it was asked for. */
+  readonly digest: string | undefined
 }
 
 const isTargetReady = (world: World) =>
@@ -59,6 +64,11 @@ const toRecover = "6 minutes"
 
 type Phase = "before" | "during" | "after"
 
+/** Whether what is played gives its digest: by default when `make simulate` asks for it. */
+export interface PlayOptions {
+  readonly digested?: boolean
+}
+
 /** Counts the calls of the first operator during the workload, notes the moments, and says where it dies. */
 class Script {
   readonly calls: Array<EdgeCall> = []
@@ -70,17 +80,20 @@ class Script {
   diedAgain = false
   phase: Phase = "before"
   world: World | undefined
-  private readonly point: CrashPoint | undefined
+  point: CrashPoint | undefined
+  private readonly copies: Pick<Copies<unknown>, "at" | "inRecovery"> | undefined
   /** By the operator's own count of its calls. */
   private readonly counted = new Map<number, EdgeCall>()
 
-  constructor(point: CrashPoint | undefined) {
+  /** `copies`: of the world at its calls, each with a point of its own. */
+  constructor(point: CrashPoint | undefined, copies?: Pick<Copies<unknown>, "at" | "inRecovery">) {
     this.point = point
+    this.copies = copies
   }
 
   private reach(call: EdgeCall, moment: Moment): void {
     const { world } = this
-    if (this.point !== undefined || world === undefined) return
+    if (this.point !== undefined || this.copies !== undefined || world === undefined) return
     const left = world.moment()
     if (this.moments.has(left)) return
     this.moments.set(left, {
@@ -100,6 +113,7 @@ class Script {
   }
 
   private dies(call: EdgeCall): Moment | undefined {
+    this.point ??= this.copies?.at(call.number)
     const { point } = this
     if (call.number !== point?.call) return undefined
     this.died = true
@@ -114,6 +128,7 @@ class Script {
     if (!this.died || this.diedAgain || this.phase === "after") return undefined
     const number = this.recovery.length + 1
     this.recovery.push({ ...call, number })
+    if (this.point?.again === undefined) this.point = this.copies?.inRecovery(number) ?? this.point
     const { again } = this.point ?? {}
     if (again === undefined || again.call !== number) return undefined
     if (again.moment === "before") return this.diesAgain(again, call)
@@ -159,21 +174,27 @@ class Script {
   }
 }
 
-export const play = (workload: Workload, seed: number, point?: CrashPoint): Played => {
-  const script = new Script(point)
+export const play = (
+  workload: Workload,
+  seed: number,
+  point?: CrashPoint,
+  options: PlayOptions = {},
+): Played => perform(workload, seed, new Script(point), options)
+
+const perform = (workload: Workload, seed: number, script: Script, options: PlayOptions): Played => {
   let operator: Operator | undefined
   const onHelm = (method: string, path: string) => {
-    if (!script.asked(method, path) || point === undefined) return
-    operator?.killNow(point.death)
+    if (!script.asked(method, path) || script.point === undefined) return
+    operator?.killNow(script.point.death)
     // It lives on when the operator alone has died.
-    if (point.death !== "process") throw new Unanswered()
+    if (script.point.death !== "process") throw new Unanswered()
   }
   const program = Effect.gen(function* () {
     const made = yield* makeWorld({
       traced: false,
       tenantAuth: true,
       onHelm,
-      ...(point?.lost === undefined ? {} : { powerCutTakes: point.lost }),
+      powerCutTakes: (): Lost => script.point?.lost ?? "some",
       ...workload.world,
     })
     const invariants = keepInvariants(made)
@@ -181,7 +202,7 @@ export const play = (workload: Workload, seed: number, point?: CrashPoint): Play
     script.world = world
     const { elapsed } = world.simulation
     operator = yield* world.startOperator({
-      ...(point === undefined ? {} : { death: point.death }),
+      death: () => script.point?.death ?? "container",
       plan: script.plan,
       onAnswer: (call) => {
         script.answered(call)
@@ -209,9 +230,73 @@ export const play = (workload: Workload, seed: number, point?: CrashPoint): Play
     return { end, took, broken: invariants.broken() }
   })
   // Thousands are played, and what fails in one is told by its words.
-  const { result } = runSimulation(program, { seed, stacks: false })
+  const { result, digest } = runSimulation(program, { seed, stacks: false, ...options })
   const { calls, moments, died, recovery, diedAgain } = script
-  return { calls, moments: [...moments.values()], died, recovery, diedAgain, ...result }
+  return { calls, moments: [...moments.values()], died, recovery, diedAgain, digest, ...result }
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Plays one anew, from its beginning. */
+const answerAnew = <A>(
+  workload: Workload,
+  seed: number,
+  point: CrashPoint,
+  judge: (played: Played, point: CrashPoint) => A,
+  options: PlayOptions,
+): Told<A> => {
+  try {
+    return { is: "found", found: judge(play(workload, seed, point, options), point) }
+  } catch (error) {
+    return { is: "thrown", message: wordsOf(error) }
+  }
+}
+
+export interface EachOptions<A> extends PlayOptions {
+  /** Told of each at once, by the text of the point. */
+  readonly tell: (point: string, answer: Told<A>) => void
+  /** Whether there is time for one more. Default: as much as it takes. */
+  readonly isTime?: () => boolean
+  /** So many are played from their beginning first, spread over all: a copy runs what its original has compiled. Default: 8. */
+  readonly warm?: number
+}
+
+/**
+ * Plays each of the points, and has it judged; what is said of it is JSON. In a process that can be copied from copies of one world,
+ * which comes to the same as each from its beginning.
+ */
+export const playEach = <A>(
+  workload: Workload,
+  seed: number,
+  points: ReadonlyArray<CrashPoint>,
+  judge: (played: Played, point: CrashPoint) => A,
+  { tell, isTime = () => true, warm = 8, ...options }: EachOptions<A>,
+): void => {
+  const answered = new Set<string>()
+  const hear = (point: string, answer: Answer<A>): void => {
+    if (answer.is === "lost") return
+    answered.add(point)
+    tell(point, answer)
+  }
+  const left = () => points.filter((point) => !answered.has(formatPoint(point)))
+  const anew = (some: ReadonlyArray<CrashPoint>) => {
+    for (const point of some)
+      if (isTime()) hear(formatPoint(point), answerAnew(workload, seed, point, judge, options))
+  }
+  if (canFork) {
+    anew(spread(points, warm))
+    const copies = new Copies<A>(left(), hear, isTime)
+    try {
+      const played = perform(workload, seed, new Script(undefined, copies), options)
+      copies.finish((point) => ({ is: "found", found: judge(played, point) }))
+    } catch (error) {
+      copies.finish(() => ({ is: "thrown", message: wordsOf(error) }))
+    }
+    const lost = isTime() ? left().length : 0
+    if (lost > 0)
+      console.error(`${workload.name}: ${lost} copies were lost, and are played from the beginning`)
+  }
+  anew(left())
 }
 
 export const describePoint = (
@@ -224,14 +309,12 @@ export const describePoint = (
     : `${first}, and ${again.death} ${again.moment} call ${again.call} of the recovery`
 }
 
-/** Each difference that a death at this point makes, and what it breaks, in words. */
-export const compareAt = (
-  workload: Workload,
-  seed: number,
-  undisturbed: Played,
+/** Each difference that a death at this point has made, and what it has broken, in words. */
+export const compare = (
+  undisturbed: Pick<Played, "end">,
+  disturbed: Played,
   point: CrashPoint,
 ): ReadonlyArray<string> => {
-  const disturbed = play(workload, seed, point)
   const found = [...differences(undisturbed.end, disturbed.end), ...disturbed.broken]
   if (!disturbed.died) return [`it has not died: the call was not made again`, ...found]
   return point.again === undefined || disturbed.diedAgain

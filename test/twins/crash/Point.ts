@@ -23,6 +23,12 @@ export interface Again {
   readonly death: Death
 }
 
+/** So many of them, spread over all. */
+export const spread = <A>(all: ReadonlyArray<A>, count: number): ReadonlyArray<A> =>
+  Array.from({ length: Math.min(count, all.length) }, (_, index) =>
+    all.slice(Math.floor(((index + 0.5) * all.length) / Math.min(count, all.length))).slice(0, 1),
+  ).flat()
+
 export const formatPoint = ({ call, moment, death, lost, again }: CrashPoint): string => {
   const first = [call, moment, death, ...(lost === undefined ? [] : [lost])].join(":")
   return again === undefined ? first : `${first}+${again.call}:${again.moment}:${again.death}`

@@ -25,8 +25,8 @@ export interface OperatorPodOptions {
   /** By the paths of the image, for a pod of this host name. */
   readonly programs: (hostname: string) => Readonly<Record<string, Program>>
   readonly labels: Readonly<Record<string, string>>
-  /** What a power cut takes. */
-  readonly lost: Lost
+  /** What a power cut takes, asked when there is one. */
+  readonly lost: () => Lost
 }
 
 export interface OperatorPod {
@@ -121,7 +121,7 @@ export const makeOperatorPod = Effect.fnUntraced(function* (options: OperatorPod
       container.kill()
       for (const volume of Object.values(volumes)) {
         const some = yield* Random.nextIntBetween(0, volume.unsyncedChanges)
-        volume.powerCut(options.lost === "all" ? undefined : some)
+        volume.powerCut(options.lost() === "all" ? undefined : some)
       }
     }),
     remove: Effect.sync(() => {

@@ -48,8 +48,8 @@ export interface StartOptions {
   readonly leaderElect?: boolean
   readonly release?: OtherRelease
   readonly plan?: CrashPlan
-  /** Of what the operator dies where the plan says. */
-  readonly death?: Death
+  /** Of what the operator dies where the plan says, asked then. Default: its container. */
+  readonly death?: () => Death
   /** What goes wrong with calls of disk and children, in every process of it. */
   readonly fault?: (call: EdgeCall) => EdgeFault | undefined
   /** `identity`: as the process that makes the call names itself in the Lease. */
@@ -129,7 +129,7 @@ export const makeOperators = Effect.fnUntraced(function* (options: OperatorsOpti
           life: process.life,
           edge: makeEdge({
             life: process.life,
-            kill: () => kill(start.death ?? "container"),
+            kill: () => kill(start.death?.() ?? "container"),
             ...(start.plan === undefined ? {} : { plan: start.plan }),
             ...(start.fault === undefined ? {} : { fault: start.fault }),
             ...(start.onAnswer === undefined ? {} : { onAnswer: start.onAnswer }),

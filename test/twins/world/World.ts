@@ -54,8 +54,8 @@ export interface WorldOptions {
   readonly plugins?: ReadonlyArray<string>
   /** Told of each request of helm to the host's API before it has an effect; may throw `Unanswered`. */
   readonly onHelm?: (method: string, path: string) => void
-  /** Of what nobody has synced. Default: some, by chance. */
-  readonly powerCutTakes?: Lost
+  /** Of what nobody has synced, asked when there is a power cut. Default: some, by chance. */
+  readonly powerCutTakes?: () => Lost
 }
 
 export const key: InstanceKey = { namespace: "team-a", name: "one" }
@@ -236,7 +236,7 @@ export const makeWorld = Effect.fnUntraced(function* (options: WorldOptions = {}
       plugins: options.plugins ?? ["resource-kubernetes-v4.25.0"],
       programs,
       labels: operatorLabels,
-      lost: options.powerCutTakes ?? "some",
+      lost: options.powerCutTakes ?? (() => "some"),
     }),
   })
 
