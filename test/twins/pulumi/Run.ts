@@ -17,8 +17,6 @@ export interface Run {
   readonly connect: (kubeconfig: string, cancelled: Deferred.Deferred<void>) => Connection
   /** Completed by whoever stops the engine. */
   readonly cancelled: Deferred.Deferred<void>
-  /** Of a preview: nothing is done, and this hears of what would be. */
-  readonly dry?: (operation: string, resource: Told) => void
 }
 
 export const providerType = "pulumi:providers:kubernetes"
@@ -61,7 +59,7 @@ const releaseOf = ({ type, inputs, parent, provider }: Told) =>
       }
     : {}
 
-export type Told = Pick<ResourceState, "urn" | "custom" | "type" | "inputs" | "parent" | "provider">
+type Told = Pick<ResourceState, "urn" | "custom" | "type" | "inputs" | "parent" | "provider">
 
 /** Tells of one step, as the engine's events do: components are never awaited. */
 export const tell = (
@@ -69,8 +67,7 @@ export const tell = (
   resource: Told,
   state: "started" | "done" | "failed",
   operation: string,
-): void => {
-  if (state === "started") run.dry?.(operation, resource)
+): void =>
   run.emit(
     resource.custom
       ? {
@@ -82,7 +79,6 @@ export const tell = (
         }
       : { type: "engine", event: "component" },
   )
-}
 
 export const tellError = (run: Run, message: string): void =>
   run.emit({ type: "diagnostic", severity: "error", message })

@@ -10,8 +10,6 @@ const nameOf = (operation: Operation): string => {
       return operation.reason
     case "Target":
       return operation.step
-    case "Plan":
-      return "Plan"
     case "Uninstall":
       return "Uninstall"
   }

@@ -46,9 +46,8 @@ export const startProgram = (
   directory: string,
   project: string,
   config: StackConfig,
-  dry = false,
 ): { readonly program: Program; readonly first: Halt } => {
-  const sdk = makeSdk(project, config, dry)
+  const sdk = makeSdk(project, config)
   const file = path.join(volume.realpath(directory), "index.js")
   const given: Readonly<Record<string, unknown>> = {
     "@pulumi/pulumi": sdk.pulumi,
