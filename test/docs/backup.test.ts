@@ -89,17 +89,18 @@ it("puts the state back into a volume whose folder is not the operator's", () =>
   }
   try {
     chmodSync(folder, 0o755)
-    const [from, to] = ["from", "to"].map((name) => path.join(folder, name))
+    const from = path.join(folder, "from")
+    const to = path.join(folder, "to")
     for (const at of ["instances/team-a/one", "plugins", ".hidden"])
-      mkdirSync(path.join(from ?? "", at), { recursive: true })
-    writeFileSync(path.join(from ?? "", "instances/team-a/one/instance.json"), "{}")
+      mkdirSync(path.join(from, at), { recursive: true })
+    writeFileSync(path.join(from, "instances/team-a/one/instance.json"), "{}")
     run(">", "from")
     // As a volume is of which a pod has the group (fsGroup).
-    mkdirSync(to ?? "")
-    if (own.gid !== undefined) chownSync(to ?? "", 0, own.gid)
-    chmodSync(to ?? "", 0o2775)
+    mkdirSync(to)
+    if (own.gid !== undefined) chownSync(to, 0, own.gid)
+    chmodSync(to, 0o2775)
     run("<", "to")
-    assert.deepStrictEqual(readdirSync(to ?? "", { recursive: true }).sort(), [
+    assert.deepStrictEqual(readdirSync(to, { recursive: true }).sort(), [
       ".hidden",
       "instances",
       "instances/team-a",

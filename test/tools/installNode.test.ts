@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
+import { hear } from "./heard.ts"
 
 let place = ""
 const checkout = () => path.join(place, "checkout")
@@ -43,23 +44,7 @@ const install = (then: string) => {
     stdio: ["ignore", "ignore", "pipe"],
   })
   running.push(child)
-  let said = ""
-  const listeners = new Set<() => void>()
-  child.stderr.on("data", (chunk) => {
-    said += chunk
-    for (const listener of [...listeners]) listener()
-  })
-  const ended = new Promise<number | string | null>((resolve) => {
-    child.once("close", (code, signal) => resolve(code ?? signal))
-  })
-  const says = (words: string) =>
-    new Promise<void>((resolve, reject) => {
-      const look = () => said.includes(words) && resolve()
-      listeners.add(look)
-      look()
-      void ended.then(() => reject(new Error(`it has ended without ${words}: ${said}`)))
-    })
-  return { child, ended, says, said: () => said }
+  return { child, ...hear(child) }
 }
 
 /** Of the stand-in for npm, once it runs. */

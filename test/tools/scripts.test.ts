@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
+import { hear } from "./heard.ts"
 
 let place = ""
 const running: Array<ChildProcess> = []
@@ -19,22 +20,7 @@ const begin = (script: string) => {
   const env = { ...process.env, PLATFORM_OPERATOR_CLUSTER: `${place}/cluster`, place, TMPDIR: place }
   const child = spawn("bash", ["-c", script], { env, stdio: ["ignore", "pipe", "pipe"] })
   running.push(child)
-  let said = ""
-  const listeners = new Set<() => void>()
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk) => {
-      said += chunk
-      for (const listener of [...listeners]) listener()
-    })
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve))
-  const says = (words: string) =>
-    new Promise<void>((resolve, reject) => {
-      const look = () => said.includes(words) && resolve()
-      listeners.add(look)
-      look()
-      void ended.then(() => reject(new Error(`it has ended without ${words}: ${said}`)))
-    })
-  return { ended, says, said: () => said }
+  return hear(child)
 }
 const go = (name: string) => writeFileSync(path.join(place, name), "")
 const until = (name: string) => `while [ -d $place ] && [ ! -e $place/${name} ]; do command sleep 0.05; done`
