@@ -12,8 +12,12 @@ const known: ReadonlySet<string> = new Set([
 /** What an upgrade waits for that may not begin yet: no reason of a condition. */
 export const MAINTENANCE_WINDOW = "MaintenanceWindow"
 
+/** What a change waits for that somebody has to approve: no reason of a condition. */
+export const APPROVAL = "Approval"
+
 /** The URL of what is said about a reason; nothing for one that this release does not know. */
 export const reasonUrl = (reason: string): string | undefined => {
   if (reason === MAINTENANCE_WINDOW) return `${pages}/day-two.md#maintenance-windows`
+  if (reason === APPROVAL) return `${pages}/day-two.md#approval`
   return known.has(reason) ? `${pages}/reasons.md#${reason.toLowerCase()}` : undefined
 }

@@ -27,6 +27,8 @@ export interface DayTwoShown {
   readonly window?: string
   /** RFC 3339: when it opens next; absent while it is open. */
   readonly windowOpens?: string
+  /** The generation that waits for approval. */
+  readonly awaitsApproval?: number
   /** What is wrong with annotations that do not count as they stand. */
   readonly wrongAnnotations?: ReadonlyArray<string>
 }
@@ -65,6 +67,7 @@ export const dayTwoOf = (instance: Instance, now: number): DayTwoShown => {
     ...pauseOf(instance, memo),
     ...sleepOf(instance, memo),
     ...windowOf(memo, now),
+    ...(memo?.awaits === undefined ? {} : { awaitsApproval: memo.awaits }),
     ...(bad.length === 0 ? {} : { wrongAnnotations: bad.map(({ message }) => message) }),
   }
 }
@@ -90,7 +93,7 @@ export const dayTwoFacts = (
   shown: DayTwoShown,
   now: number,
 ): ReadonlyArray<readonly [string, string | undefined]> => {
-  const { pausedSince, pauseUnseen, window, windowOpens, wrongAnnotations = [] } = shown
+  const { pausedSince, pauseUnseen, window, windowOpens, awaitsApproval, wrongAnnotations = [] } = shown
   const since = ageOf(pausedSince, now)
   return [
     ["Paused", since === undefined ? undefined : `for ${since}, since ${pausedSince}`],
@@ -101,6 +104,7 @@ export const dayTwoFacts = (
         ? undefined
         : `${plain(window)} (${windowOpens === undefined ? "open" : `opens ${windowOpens}`})`,
     ],
+    ["Approval", awaitsApproval === undefined ? undefined : `generation ${awaitsApproval} waits for it`],
     ...wrongAnnotations.map((message) => ["Wrong", plain(message)] as const),
     ["Paused", pauseUnseen ? "asked for, and not yet seen by the operator: is it running?" : undefined],
   ]

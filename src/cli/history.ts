@@ -15,8 +15,11 @@ const ConfigMaps = Schema.Struct({
   ),
 })
 
-/** Nothing of an instance for which nothing has been done yet. */
-export const readHistory = Effect.fnUntraced(function* (at: Parameters<typeof getInstance>[0], name: string) {
+/** What the operator keeps beside an instance for people; nothing of one for which nothing has been done yet. */
+export const readConfigMap = Effect.fnUntraced(function* (
+  at: Parameters<typeof getInstance>[0],
+  name: string,
+) {
   const found = yield* getInstance(at, name)
   const { namespace } = found.instance.metadata
   const map = historyConfigMapName({ namespace, name })
@@ -24,8 +27,16 @@ export const readHistory = Effect.fnUntraced(function* (at: Parameters<typeof ge
     "configmaps",
     `--field-selector=metadata.name=${map}`,
   ])
-  const text = items[0]?.data?.[HISTORY_KEY]
-  if (text === undefined) return { ...found, map, operations: [] as ReadonlyArray<PastOperation> }
+  return { ...found, map, data: items[0]?.data ?? {} }
+})
+
+/** Nothing of an instance for which nothing has been done yet. */
+export const readHistory = Effect.fnUntraced(function* (at: Parameters<typeof getInstance>[0], name: string) {
+  const { data, ...found } = yield* readConfigMap(at, name)
+  const { map } = found
+  const { namespace } = found.instance.metadata
+  const text = data[HISTORY_KEY]
+  if (text === undefined) return { ...found, operations: [] as ReadonlyArray<PastOperation> }
   const { operations } = yield* Schema.decodeEffect(HistoryText)(text).pipe(
     Effect.mapError(() =>
       cannot(
@@ -33,7 +44,7 @@ export const readHistory = Effect.fnUntraced(function* (at: Parameters<typeof ge
       ),
     ),
   )
-  return { ...found, map, operations }
+  return { ...found, operations }
 })
 
 /** Why there is none. The operator writes the ConfigMap with the end of each operation, and keeps the same on its disk. */

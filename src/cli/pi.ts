@@ -4,11 +4,12 @@ import { events } from "./events.ts"
 import { history } from "./history.ts"
 import { kubeconfig } from "./kubeconfig.ts"
 import { logs } from "./logs.ts"
+import { plan } from "./plan.ts"
 import { retry } from "./retry.ts"
 import { root } from "./root.ts"
 import { status } from "./status.ts"
 import { trace } from "./trace.ts"
 
-export const commands = [status, history, events, logs, retry, kubeconfig, trace] as const
+export const commands = [status, history, plan, events, logs, retry, kubeconfig, trace] as const
 
 export const pi = root.pipe(Command.withSubcommands(commands))

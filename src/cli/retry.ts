@@ -2,7 +2,7 @@
 import { Clock, DateTime, Effect } from "effect"
 import { Command } from "effect/cli"
 import { ANNOTATION_RECONCILE_REQUESTED } from "../schema/Names.ts"
-import { MAINTENANCE_WINDOW } from "./Documentation.ts"
+import { APPROVAL, MAINTENANCE_WINDOW } from "./Documentation.ts"
 import { dayTwoOf } from "./dayTwo.ts"
 import { getInstance, RESOURCE } from "./Instance.ts"
 import { Kubectl } from "./Kubectl.ts"
@@ -33,10 +33,11 @@ export const retry = Command.make(
       `${ANNOTATION_RECONCILE_REQUESTED}=${requestedAt}`,
     ])
     const { pausedSince, sleeps, windowOpens } = dayTwoOf(found.instance, now)
-    const inside =
-      waiting.reason === MAINTENANCE_WINDOW
-        ? `when the window opens, ${windowOpens ?? "at its time"}`
-        : "at once"
+    const held: Readonly<Record<string, string>> = {
+      [MAINTENANCE_WINDOW]: `when the window opens, ${windowOpens ?? "at its time"}`,
+      [APPROVAL]: "once it is approved, and a plan that could not be made at once",
+    }
+    const inside = held[waiting.reason] ?? "at once"
     const awake = sleeps === undefined ? inside : "when it is woken"
     const when = pausedSince === undefined ? awake : "when the pause ends"
     yield* answer(

@@ -4,7 +4,7 @@ import { Command, Flag } from "effect/cli"
 import { memoOf } from "../schema/DayTwo.ts"
 import { ANNOTATION_PAUSED } from "../schema/Names.ts"
 import { epochMillis } from "../schema/Time.ts"
-import { MAINTENANCE_WINDOW, reasonUrl } from "./Documentation.ts"
+import { APPROVAL, MAINTENANCE_WINDOW, reasonUrl } from "./Documentation.ts"
 import { dayTwoFacts, dayTwoOf } from "./dayTwo.ts"
 import { type Condition, conditionOf, getInstance, type Instance } from "./Instance.ts"
 import { PiError } from "./Kubectl.ts"
@@ -99,7 +99,7 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
   if (ready === undefined) {
     return { reason: "Pending", message: `the operator has not looked at it yet: ${WHETHER_ONE_LEADS}` }
   }
-  const { pausedSince, asleepSince, windowOpens } = dayTwoOf(instance, now)
+  const { pausedSince, asleepSince, windowOpens, awaitsApproval } = dayTwoOf(instance, now)
   if (ready.status !== "True") {
     const told = toldBy(instance, ready, target)
     const { reason = "", message = "" } = told
@@ -130,6 +130,10 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
   if (pausedSince !== undefined) {
     const message = `generation ${generation} is applied when annotation ${ANNOTATION_PAUSED} goes`
     return { reason: "Paused", message, since: pausedSince }
+  }
+  if (awaitsApproval === generation) {
+    const message = `generation ${generation} waits for its plan, or to be approved; kubectl pi plan ${instance.metadata.name} says what it would do, and how it is approved`
+    return { reason: APPROVAL, message }
   }
   const upgrades = instance.spec?.version !== instance.status?.installedVersion
   return upgrades && windowOpens !== undefined

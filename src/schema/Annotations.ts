@@ -1,10 +1,14 @@
 // The annotations of a PlatformInstance: what each is for, who sets it, and what may stand in one that people set. The
 // reference's table is generated from here. Pure.
 import { Option, Result } from "effect"
+import { VERSION_PATTERN } from "./Fields.ts"
 import {
+  ANNOTATION_APPROVE,
+  ANNOTATION_APPROVED,
   ANNOTATION_DAY_TWO,
   ANNOTATION_FRESH_START,
   ANNOTATION_PAUSED,
+  ANNOTATION_PLAN,
   ANNOTATION_PROTECT,
   ANNOTATION_RECONCILE_REQUESTED,
   ANNOTATION_SKIP_STORAGE_CLEANUP,
@@ -38,6 +42,18 @@ const time: Check = (text) =>
     ? Option.none()
     : Option.some(`it takes a time such as "2026-01-02T03:04:05Z"`)
 
+const version = new RegExp(VERSION_PATTERN)
+const planned: Check = (text) =>
+  text === "spec" || version.test(text)
+    ? Option.none()
+    : Option.some(`it takes "spec", or an exact version such as "6.0.22"`)
+const approval: Check = (text) =>
+  /^[1-9][0-9]{0,15}(-[0-9a-f]{12})?$/.test(text)
+    ? Option.none()
+    : Option.some(
+        `it takes the number of a generation, or what kubectl pi plan says, such as "3-0123456789ab"`,
+      )
+
 const windows: Check = (text) => Result.getFailure(parseWindows(text))
 
 export interface AnnotationRow {
@@ -68,6 +84,22 @@ export const annotationRows = {
       "`Sat 02:00-04:00 Europe/Berlin`: repairs and upgrades begin [inside of it alone](day-two.md#maintenance-windows)",
     check: windows,
     keeps: true,
+  },
+  [ANNOTATION_PLAN]: {
+    meaning:
+      '`"spec"`, or a version: what an install of it would do [is looked at and told](day-two.md#plan), and nothing is done',
+    check: planned,
+  },
+  [ANNOTATION_APPROVE]: {
+    meaning:
+      '`"required"`: changes of `spec` and `spec.version` wait [until they are approved](day-two.md#approval)',
+    check: oneOf("required"),
+    keeps: true,
+  },
+  [ANNOTATION_APPROVED]: {
+    meaning:
+      "what may be installed: a plan as `kubectl pi plan` names it, or the `metadata.generation` of [the plan that was told last](day-two.md#approval)",
+    check: approval,
   },
   [ANNOTATION_PROTECT]: {
     meaning:

@@ -85,6 +85,9 @@ export const eventOnlyReasons = [
   "Resumed",
   "Asleep",
   "Waking",
+  "Planned",
+  "PlanFailed",
+  "ApprovalPending",
 ] as const
 
 /** Every reason an Event can have: why an install ran, why something failed, and what Events alone tell. */

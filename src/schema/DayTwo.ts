@@ -2,7 +2,15 @@
 // it outlives the process, and kubectl pi reads it. It belongs to one life (UID) of the instance: copies have it, too. Pure.
 import { Option, Result, Schema } from "effect"
 import { type Annotated, readAnnotations } from "./Annotations.ts"
-import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_SLEEP, ANNOTATION_WINDOW } from "./Names.ts"
+import {
+  ANNOTATION_APPROVE,
+  ANNOTATION_APPROVED,
+  ANNOTATION_DAY_TWO,
+  ANNOTATION_PAUSED,
+  ANNOTATION_PLAN,
+  ANNOTATION_SLEEP,
+  ANNOTATION_WINDOW,
+} from "./Names.ts"
 import { parseWindows, type Windows } from "./Windows.ts"
 
 const Strings = Schema.Record(Schema.String, Schema.String)
@@ -31,6 +39,16 @@ export const DayTwoMemo = Schema.Struct({
   sleep: Schema.optionalKey(Sleep),
   /** The values that count, by annotation. */
   kept: Schema.optionalKey(Strings),
+  /** What was asked for a plan of and has got it, with the generation it was for: `spec 3`. */
+  planned: Schema.optionalKey(Schema.String),
+  /** The generation that waits for its plan or for approval. */
+  awaits: Schema.optionalKey(Schema.Finite),
+  /** The plan that was told as what waits. An approval by its generation counts for it where it has come after it. */
+  published: Schema.optionalKey(Schema.Struct({ generation: Schema.Finite, plan: Schema.String })),
+  /** The value of the approval, and the id of the plan that it is of; absent: it was there before there was one. */
+  approved: Schema.optionalKey(
+    Schema.Struct({ value: Schema.String, plan: Schema.optionalKey(Schema.String) }),
+  ),
   /** Wrong values that were told of, by annotation. */
   told: Schema.optionalKey(Strings),
 })
@@ -58,6 +76,9 @@ export const memoText = (memo: DayTwoMemo): string | undefined => {
   return Object.keys(rest).length === 0 ? undefined : encodeMemo(memo)
 }
 
+/** What is remembered of a plan that was made. */
+export const plannedMark = (asked: string, generation: number): string => `${asked} ${generation}`
+
 /** What is news. */
 export type DayTwoNews =
   | { readonly _tag: "Invalid"; readonly message: string }
@@ -80,6 +101,12 @@ export interface DayTwo {
   readonly sleep: Option.Option<Sleep>
   /** Inside of which repairs and upgrades begin; absent: at any time. */
   readonly windows: Option.Option<Windows>
+  /** A version, or `spec`: what a plan is asked of. */
+  readonly plan: Option.Option<string>
+  /** Every change waits for approval. */
+  readonly approve: boolean
+  /** The id of the plan that is approved. */
+  readonly approved: Option.Option<string>
   readonly memo: DayTwoMemo
   readonly news: ReadonlyArray<DayTwoNews>
 }
@@ -92,6 +119,14 @@ const waking = ({ since, sinceBefore, bare = [] }: Sleep): DayTwoNews => ({
   since: since ?? sinceBefore,
   untold: since === undefined ? bare : [],
 })
+
+/** What an approval is of is settled when its value is first seen, and does not move on to a plan that comes later. */
+const approvedOf = (value: string, { approved, published }: DayTwoMemo): DayTwoMemo["approved"] => {
+  if (approved?.value === value) return approved
+  const [generation, exact] = value.split("-")
+  const plan = exact ?? (String(published?.generation) === generation ? published?.plan : undefined)
+  return plan === undefined ? { value } : { value, plan }
+}
 
 /** Enough to tell another value from the one that was told. */
 const briefly = (value: string): string => value.slice(0, 100)
@@ -111,10 +146,22 @@ export const followDayTwo = (
   // Neither is anything taken down in a pause, nor is anything woken.
   const sleeps = paused ? last.sleep !== undefined : kept[ANNOTATION_SLEEP] === "true"
   const sleep = sleeps ? (last.sleep ?? { askedAt: now }) : undefined
+  const isBad = new Set(bad.map(({ name }) => name))
+  const rightOf = (name: string) =>
+    Option.filter(Option.fromUndefinedOr(metadata.annotations?.[name]), () => !isBad.has(name))
+  const plan = rightOf(ANNOTATION_PLAN)
+  const approved = Option.getOrUndefined(
+    Option.map(rightOf(ANNOTATION_APPROVED), (value) => approvedOf(value, last)),
+  )
   const memo: DayTwoMemo = {
     uid: metadata.uid,
     ...(pausedSince === undefined ? {} : { pausedSince }),
     ...(sleep === undefined ? {} : { sleep }),
+    // Taken away and set again, it asks anew.
+    ...(last.planned === undefined || Option.isNone(plan) ? {} : { planned: last.planned }),
+    ...(last.awaits === undefined ? {} : { awaits: last.awaits }),
+    ...(last.published === undefined ? {} : { published: last.published }),
+    ...(approved === undefined ? {} : { approved }),
     ...nonEmpty("kept", kept),
     ...nonEmpty("told", Object.fromEntries(bad.map(({ name, value }) => [name, briefly(value)]))),
   }
@@ -122,6 +169,9 @@ export const followDayTwo = (
     pausedSince: Option.fromUndefinedOr(pausedSince),
     sleep: Option.fromUndefinedOr(sleep),
     windows: windowsIn(memo),
+    plan,
+    approve: kept[ANNOTATION_APPROVE] === "required",
+    approved: Option.fromUndefinedOr(approved?.plan),
     memo,
     news: [
       ...untold.map(({ message }) => ({ _tag: "Invalid", message }) as const),

@@ -2,6 +2,9 @@
 // that the two cannot drift apart.
 import { DateTime, Option, Schema } from "effect"
 
+/** An exact version of a package, such as `6.0.22`. */
+export const VERSION_PATTERN = "^[0-9]+\\.[0-9]+\\.[0-9]+(-[0-9A-Za-z.-]+)?$"
+
 /** A rule of the Common Expression Language in the CRD, with the same rule for the decoder. */
 export interface CelRule<T> {
   readonly rule: string

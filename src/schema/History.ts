@@ -14,6 +14,9 @@ const MAX_NAME_BYTES = 160
 /** Of why it ran, and of what it failed with. */
 const MAX_WORDS = 1024
 
+/** What a look at what an install would do is called. */
+export const LOOK = "plan"
+
 export const outcomes = ["running", "succeeded", "failed", "cancelled", "interrupted"] as const
 
 export const PastOperation = Schema.Struct({
@@ -81,10 +84,14 @@ export const interrupted = ({ operations }: History): History => ({
 export const isRunning = ({ operations }: History): boolean =>
   operations.some(({ outcome }) => outcome === "running")
 
+/** A look that is taken again is no other one: it takes the place of the one before. */
+const isSameLook = (past: PastOperation, { what, version, generation }: Begun): boolean =>
+  what === LOOK && past.what === what && past.version === version && past.generation === generation
+
 /** An instance has one operation at a time. */
 export const withBegun = (history: History, begun: Begun): History =>
   bounded([
-    ...interrupted(history).operations,
+    ...interrupted(history).operations.filter((past) => !isSameLook(past, begun)),
     { ...begun, why: words(begun.why), outcome: "running", changed: [] },
   ])
 

@@ -37,6 +37,12 @@ export const ANNOTATION_SLEEP = `${GROUP}/sleep`
 export const ANNOTATION_ASLEEP = `${GROUP}/asleep`
 /** Set by a person: when repairs and upgrades may begin (Windows.ts). */
 export const ANNOTATION_WINDOW = `${GROUP}/window`
+/** A version, or `spec`, set by a person: what an operation would do is looked at and told (Plan.ts). */
+export const ANNOTATION_PLAN = `${GROUP}/plan`
+/** `required`, set by a person: no change of version or spec begins without approval. */
+export const ANNOTATION_APPROVE = `${GROUP}/approve`
+/** A generation, set by a person: that one may begin. */
+export const ANNOTATION_APPROVED = `${GROUP}/approved`
 /** What the operator remembers of the annotations of people: since when, what stood before, what it has told (DayTwo.ts). */
 export const ANNOTATION_DAY_TWO = `${GROUP}/day-two`
 /** `"true"`, set by a person: leave the default storage root on the node. */
@@ -59,6 +65,8 @@ export const ANNOTATION_STORAGE_CLEANUP_COUNTED = `${GROUP}/storage-cleanup-coun
 export const KUBECONFIG_KEY = "kubeconfig"
 /** The key of the history in the instance's `<name>-history` ConfigMap. */
 export const HISTORY_KEY = "history.json"
+/** The key of the newest plan in the same ConfigMap. */
+export const PLAN_KEY = "plan.json"
 /** The Secret inside the instance, in the platform namespace, that carries the OAuth client secret. */
 export const TENANT_AUTH_SECRET_NAME = "platform-operator-tenant-auth"
 

@@ -1,7 +1,7 @@
 // `spec`: what a user asks for, with every default, bound and rule; and the defaults that must hold when `platform`
 // is left out, where the CRD's do not reach.
 import { Effect, Schema } from "effect"
-import { celRule, int32Between, isHttpUrl, matches, upTo } from "./Fields.ts"
+import { celRule, int32Between, isHttpUrl, matches, upTo, VERSION_PATTERN } from "./Fields.ts"
 import { Tenants, Users } from "./Tenancy.ts"
 import { TenantAuth } from "./TenantAuth.ts"
 
@@ -82,10 +82,7 @@ const storageRootOf = (self: string) =>
 
 export const PlatformInstanceSpec = Schema.Struct({
   version: Schema.String.check(
-    matches(
-      "^[0-9]+\\.[0-9]+\\.[0-9]+(-[0-9A-Za-z.-]+)?$",
-      "an exact version such as 6.0.22, without a range or a leading v",
-    ),
+    matches(VERSION_PATTERN, "an exact version such as 6.0.22, without a range or a leading v"),
   ).annotate({
     description:
       "The version of the package `@di-framework/platform`, written out in full, such as `6.0.17`; a range is refused.",

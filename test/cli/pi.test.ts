@@ -858,9 +858,123 @@ it.effect("whom to act for is handed on to kubectl, for each look and each chang
   }),
 )
 
+describe("plan", () => {
+  const { uid, generation = 0 } = instance.metadata
+  const made = {
+    id: "0123456789ab",
+    version: "6.0.23",
+    generation,
+    madeAt: "2026-01-01T00:00:00Z",
+    after: "2025-12-31T23:00:00Z",
+    create: { ConfigMap: 2 },
+    update: {},
+    replace: { Service: 1 },
+    delete: { PersistentVolumeClaim: 1 },
+    replaced: ["Service wasmcloud/gateway"],
+    deleted: ["PersistentVolumeClaim wasmcloud/data"],
+    data: ["PersistentVolumeClaim wasmcloud/data"],
+    restored: ["Secret wasmcloud/x (missing)"],
+  }
+  const kept = (plans: object) => ({ format: 1, uid, grave: [], ...plans })
+  const waiting = (plan: string) => ({
+    ...instance,
+    metadata: {
+      ...instance.metadata,
+      annotations: {
+        "platform.di-framework.dev/day-two": JSON.stringify({
+          uid,
+          awaits: generation,
+          published: { generation, plan },
+        }),
+      },
+    },
+  })
+  const answers = (plans: unknown, of: unknown = instance) => ({
+    [PI]: of,
+    [HISTORY]: { items: [{ data: { "plan.json": JSON.stringify(plans) } }] },
+  })
+
+  it.effect("tells what an install would do, and as JSON is the file", () =>
+    Effect.gen(function* () {
+      const plans = kept({ spec: made })
+      const said = yield* runPi(["plan", "one"], answers(plans))
+      assert.include(said.out, `Version 6.0.23 with the spec of generation ${generation}, looked at `)
+      assert.match(said.out, /^create +ConfigMap +2$/m)
+      assert.match(said.out, /^delete +PersistentVolumeClaim +1$/m)
+      assert.include(said.out, "Goes with its data:\n  PersistentVolumeClaim wasmcloud/data\n")
+      assert.include(said.out, "Replaced:\n  Service wasmcloud/gateway\n")
+      assert.include(said.out, "Of charts, put back:\n  Secret wasmcloud/x (missing)")
+      assert.notInclude(said.out, "approval")
+      const json = yield* runPi(["plan", "one", "-o", "json"], answers(plans))
+      assert.deepStrictEqual(JSON.parse(json.out), plans)
+    }),
+  )
+
+  it.effect("says how exactly this plan is approved where it waits, and of no other", () =>
+    Effect.gen(function* () {
+      const command = `kubectl annotate pi one --namespace team-a --overwrite platform.di-framework.dev/approved="${generation}-${made.id}"`
+      const both = kept({ spec: made, version: { ...made, id: "ba9876543210", version: "6.0.24" } })
+      const said = yield* runPi(["plan", "one"], answers(both, waiting(made.id)))
+      assert.include(said.out, `It waits for approval:\n  ${command}`)
+      assert.lengthOf(said.out.match(/approved=/g) ?? [], 1)
+      assert.include(said.out, "Version 6.0.24 ")
+      const other = yield* runPi(["plan", "one"], answers(both, waiting("aaaaaaaaaaaa")))
+      assert.notInclude(other.out, "approved=")
+    }),
+  )
+
+  it.effect("that is outdated says so, and not how it is approved", () =>
+    Effect.gen(function* () {
+      for (const [plan, why] of [
+        [{ ...made, generation: generation - 1 }, `Outdated: the spec is generation ${generation} by now`],
+        [{ ...made, outdated: true }, "Outdated: package, settings or state have changed"],
+      ] as const) {
+        const said = yield* runPi(["plan", "one"], answers(kept({ spec: plan }), waiting(made.id)))
+        assert.include(said.out, why)
+        assert.notInclude(said.out, "approved=")
+      }
+    }),
+  )
+
+  it.effect("says why there is none", () =>
+    Effect.gen(function* () {
+      const failed = kept({ spec: { ...made, unreadable: "up (version 6.0.23): it throws" } })
+      assert.include(
+        (yield* runPi(["plan", "one"], answers(failed))).out,
+        "It could not be made: up (version 6.0.23): it throws",
+      )
+      const none = yield* runPi(["plan", "one"], { [PI]: instance, [HISTORY]: { items: [] } })
+      assert.include(none.err, "annotate pi one --namespace team-a platform.di-framework.dev/plan=spec")
+      // One of another life of that name is none of this one's.
+      const other = yield* runPi(["plan", "one"], answers({ ...kept({ spec: made }), uid: "another" }))
+      assert.include(other.err, "there is no plan")
+      const edited = yield* runPi(["plan", "one"], answers({ ...kept({}), format: 2 }))
+      assert.strictEqual(edited.exitCode, 1)
+      assert.match(edited.err, /none that this program can read/)
+    }),
+  )
+})
+
+it.effect("status says which generation waits, and where it is said how it is approved", () =>
+  Effect.gen(function* () {
+    const generation = 1 + (instance.metadata.generation ?? 0)
+    const memo = JSON.stringify({ uid: instance.metadata.uid, awaits: generation })
+    const annotations = { "platform.di-framework.dev/day-two": memo }
+    const waiting = { ...instance, metadata: { ...instance.metadata, generation, annotations } }
+    const said = yield* runPi(["status", "one"], { [PI]: waiting })
+    assert.include(said.out, `Approval:    generation ${generation} waits for it`)
+    assert.include(said.out, "kubectl pi plan one says what it would do, and how it is approved")
+    assert.include(said.out, "docs/day-two.md#approval")
+    const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], { [PI]: waiting })).out)
+    assert.deepStrictEqual([json.awaitsApproval, json.waitingFor.reason], [generation, "Approval"])
+    const retried = yield* runPi(["retry", "one"], { [PI]: waiting, annotate: "annotated" })
+    assert.include(retried.out, "once it is approved, and a plan that could not be made at once (Approval)")
+  }),
+)
+
 it.effect("--help is there for every command, and asks no cluster", () =>
   Effect.gen(function* () {
-    for (const command of ["status", "history", "events", "logs", "retry", "kubeconfig", "trace"]) {
+    for (const command of ["status", "history", "plan", "events", "logs", "retry", "kubeconfig", "trace"]) {
       const said = yield* runPi([command, "--help"], {})
       assert.strictEqual(said.exitCode, 0)
       assert.include(said.out, `kubectl pi ${command}`)

@@ -1,7 +1,15 @@
 // What people ask of an instance by annotations.
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_WINDOW } from "../../src/schema/Names.ts"
+import {
+  ANNOTATION_APPROVE,
+  ANNOTATION_APPROVED,
+  ANNOTATION_DAY_TWO,
+  ANNOTATION_PAUSED,
+  ANNOTATION_WINDOW,
+  PLAN_KEY,
+} from "../../src/schema/Names.ts"
+import { approvalOf, PlansText } from "../../src/schema/Plan.ts"
 import { full } from "./support/Cluster.ts"
 import {
   conditionOf,
@@ -28,6 +36,12 @@ const ready = async () => conditionOf(await getInstance(key), "Ready")
 
 const Events = Schema.Struct({
   items: Schema.Array(Schema.Struct({ reason: Schema.String, message: Schema.String })),
+})
+
+const ConfigMaps = Schema.Struct({
+  items: Schema.Array(
+    Schema.Struct({ data: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)) }),
+  ),
 })
 
 const eventOf = (reason: string) =>
@@ -79,6 +93,36 @@ describe("a paused instance", () => {
     assert.match((await eventOf("Resumed")).message, /^no longer paused, after /)
     assert.deepStrictEqual([await hasSecret(), await hasPolicy()], [true, true])
     assert.strictEqual((await ready())?.message, "version 6.0.22 is ready")
+  })
+
+  it("whose changes have to be approved tells what they do, and waits", async () => {
+    await annotate(`${ANNOTATION_APPROVE}=required`)
+    await editInstance(key, { platform: { tenants: [{ name: "beta" }] } })
+    const { generation } = (await getInstance(key)).metadata
+    const selector = `--field-selector=metadata.name=${key.name}-history`
+    const plan = await until("there is a plan", async () => {
+      const { items } = await getJson(ConfigMaps, ["configmaps", ...inNamespace, selector])
+      const text = items[0]?.data?.[PLAN_KEY]
+      const made = text === undefined ? undefined : Schema.decodeSync(PlansText)(text).spec
+      return made?.generation === generation && made.unreadable === undefined ? made : undefined
+    })
+    assert.deepStrictEqual(plan.create, { Namespace: 2, Tenant: 1 })
+    // Whoever takes a tenant out of the spec wants it gone.
+    assert.deepStrictEqual(
+      [plan.deleted.toSorted(), plan.data],
+      [["Namespace di-runtime-acme", "Namespace di-tenant-acme", "Tenant acme"], []],
+    )
+    assert.include((await eventOf("Planned")).message, "delete 3 (Namespace 2, Tenant 1)")
+    await eventOf("ApprovalPending")
+    const { status } = await getInstance(key)
+    assert.isBelow(status?.observedGeneration ?? 0, generation)
+    await untilTrue("its plan is told", async () =>
+      /^generation \d+ waits for approval, .*create 3 /.test((await ready())?.message ?? ""),
+    )
+    await annotate(`${ANNOTATION_APPROVED}=${approvalOf(plan)}`)
+    await untilReady(key)
+    assert.strictEqual((await ready())?.message, "version 6.0.22 is ready")
+    await annotate(`${ANNOTATION_APPROVE}-`)
   })
 
   it.runIf(full)("with a maintenance window is upgraded when it opens", async () => {

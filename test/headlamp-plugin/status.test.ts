@@ -137,6 +137,7 @@ describe("a pause", () => {
       pauseUnseen: false,
       sleep: undefined,
       window: undefined,
+      awaitsApproval: undefined,
     })
     assert.isUndefined(annotated({}).pausedSince)
   })
@@ -144,8 +145,13 @@ describe("a pause", () => {
   it("that the operator has not seen, or that is of another life, is asked for", () => {
     for (const text of [memo("another"), "{", "7", "null"]) {
       const view = annotated({ [crd.paused]: "true", [crd.dayTwo]: text })
-      const wanted = { pausedSince: undefined, pauseUnseen: true, sleep: undefined, window: undefined }
-      assert.deepStrictEqual(view, wanted, text)
+      const nothing = {
+        pausedSince: undefined,
+        sleep: undefined,
+        window: undefined,
+        awaitsApproval: undefined,
+      }
+      assert.deepStrictEqual(view, { ...nothing, pauseUnseen: true }, text)
     }
   })
 })
@@ -166,6 +172,17 @@ describe("sleep", () => {
     const falling = seen({ uid: "life", sleep: { askedAt: "2026-11-03T10:00:00Z" } })
     assert.deepStrictEqual(falling, { since: undefined, pods: 0, mebibytes: 0, unseen: false })
     assert.isTrue(seen({ uid: "another", sleep: { askedAt: "2026-11-03T10:00:00Z" } })?.unseen)
+  })
+})
+
+describe("a change", () => {
+  it("that waits for approval is told by its generation", () => {
+    const view = (memo: object) => {
+      const annotations = { [crd.dayTwo]: JSON.stringify({ uid: "life", ...memo }) }
+      return dayTwoOf(instance(undefined, {}, { uid: "life", annotations }))
+    }
+    assert.strictEqual(view({ awaits: 3 }).awaitsApproval, 3)
+    assert.isUndefined(view({ awaits: "3" }).awaitsApproval)
   })
 })
 

@@ -1,7 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"
-import { type DayTwoMemo, followDayTwo, memoOf, memoText } from "../../src/schema/DayTwo.ts"
-import { ANNOTATION_DAY_TWO, ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../src/schema/Names.ts"
+import { type DayTwoMemo, followDayTwo, memoOf, memoText, plannedMark } from "../../src/schema/DayTwo.ts"
+import {
+  ANNOTATION_APPROVE,
+  ANNOTATION_APPROVED,
+  ANNOTATION_DAY_TWO,
+  ANNOTATION_PAUSED,
+  ANNOTATION_PLAN,
+  ANNOTATION_SLEEP,
+} from "../../src/schema/Names.ts"
 
 const uid = "life"
 const noon = "2026-11-03T12:00:00Z"
@@ -106,6 +113,67 @@ describe("sleep", () => {
       later,
     )
     assert.deepStrictEqual([held.memo.sleep, tags(held)], [asleep.sleep, ["Paused"]])
+  })
+})
+
+describe("plan and approval", () => {
+  const asked = (annotations: Readonly<Record<string, string>>, before = none) =>
+    followDayTwo({ ...bare, annotations }, before, noon)
+
+  it("are what their annotations say, and nothing where those are wrong", () => {
+    const right = asked({
+      [ANNOTATION_PLAN]: "6.0.23",
+      [ANNOTATION_APPROVE]: "required",
+      [ANNOTATION_APPROVED]: "7",
+    })
+    assert.deepStrictEqual(
+      [right.plan, right.approve, right.approved],
+      [Option.some("6.0.23"), true, Option.none()],
+    )
+    assert.deepStrictEqual(asked({ [ANNOTATION_PLAN]: "spec" }).plan, Option.some("spec"))
+    for (const value of ["", "v6.0.23", "^6.0.0", "latest", "6.0"]) {
+      const wrong = asked({ [ANNOTATION_PLAN]: value })
+      assert.deepStrictEqual([wrong.plan, wrong.news.length], [Option.none(), 1], value)
+    }
+    for (const value of ["", "0", "-1", "1.5", "yes", "1e3", "7-", "7-0123", "7-0123456789AB"])
+      assert.lengthOf(asked({ [ANNOTATION_APPROVED]: value }).news, 1, value)
+  })
+
+  it("is of the plan that it names, or of the one of its generation that was told before it", () => {
+    const plan = "0123456789ab"
+    const told = Option.some<DayTwoMemo>({ uid, published: { generation: 7, plan } })
+    const of = (value: string, before = none) => asked({ [ANNOTATION_APPROVED]: value }, before)
+    assert.deepStrictEqual(of("7-ba9876543210").approved, Option.some("ba9876543210"))
+    assert.deepStrictEqual(of("7", told).approved, Option.some(plan))
+    for (const other of ["6", "8", "77"]) assert.isTrue(Option.isNone(of(other, told).approved), other)
+    // What was there before is of none, and stays so when one comes.
+    const early = of("7").memo
+    assert.deepStrictEqual(early.approved, { value: "7" })
+    const later: DayTwoMemo = { ...early, published: { generation: 7, plan } }
+    assert.isTrue(Option.isNone(of("7", Option.some(later)).approved))
+    // Taken away and given again it is.
+    const taken = asked({}, Option.some(later)).memo
+    assert.isUndefined(taken.approved)
+    assert.deepStrictEqual(of("7", Option.some(taken)).approved, Option.some(plan))
+    // Nor does it move on to the next plan.
+    const approved = of("7", told).memo
+    const next: DayTwoMemo = { ...approved, published: { generation: 7, plan: "ba9876543210" } }
+    assert.deepStrictEqual(of("7", Option.some(next)).approved, Option.some(plan))
+  })
+
+  it("is required until the annotation goes, whatever stands in it meanwhile", () => {
+    const first = asked({ [ANNOTATION_APPROVE]: "required" })
+    const wrong = asked({ [ANNOTATION_APPROVE]: "no" }, Option.some(first.memo))
+    assert.isTrue(wrong.approve)
+    assert.isFalse(asked({}, Option.some(wrong.memo)).approve)
+    assert.isFalse(asked({ [ANNOTATION_APPROVE]: "no" }).approve)
+  })
+
+  it("has been made for as long as it is asked for", () => {
+    const planned = plannedMark("6.0.23", 1)
+    const memo = Option.some({ uid, planned })
+    assert.strictEqual(asked({ [ANNOTATION_PLAN]: "6.0.23" }, memo).memo.planned, planned)
+    assert.isUndefined(asked({}, memo).memo.planned)
   })
 })
 

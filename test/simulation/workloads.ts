@@ -2,13 +2,21 @@
 // its calls.
 import { Duration, Effect, Predicate } from "effect"
 import { POLICY_NAME } from "../../src/actors/instance/target/AdmissionPolicies.ts"
-import { ANNOTATION_SLEEP, LABEL_HOST_NAMESPACE } from "../../src/schema/Names.ts"
+import {
+  ANNOTATION_APPROVE,
+  ANNOTATION_APPROVED,
+  ANNOTATION_PLAN,
+  ANNOTATION_SLEEP,
+  LABEL_HOST_NAMESPACE,
+} from "../../src/schema/Names.ts"
+import { approvalOf } from "../../src/schema/Plan.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject, ObjectRef, ResourceKind } from "../../src/services/Kubernetes/Kubernetes.ts"
 import type { Workload } from "../twins/crash/Crash.ts"
 import { until } from "../twins/simulation/Simulation.ts"
 import { key, type World } from "../twins/world/World.ts"
 import { deletionWorkloads } from "./deletionWorkloads.ts"
+import { planned } from "./plans.ts"
 
 const patience = "30 minutes"
 
@@ -250,6 +258,28 @@ const sleep: Workload = {
   }),
 }
 
+const approval: Workload = {
+  name: "an upgrade that is looked at and approved",
+  prepare: Effect.fnUntraced(function* (world) {
+    yield* installed({ version: "6.0.21" })(world)
+    yield* act(() => world.edit({ metadata: { annotations: { [ANNOTATION_APPROVE]: "required" } } }))
+  }),
+  run: Effect.fnUntraced(function* (world) {
+    yield* act(() => world.edit({ metadata: { annotations: { [ANNOTATION_PLAN]: "6.0.22" } } }))
+    yield* planned(world, "6.0.22", 1)
+    yield* act(() => world.edit({ spec: { version: "6.0.22" } }))
+    const approved = approvalOf(yield* planned(world, "6.0.22", 2))
+    yield* Effect.sleep("5 minutes")
+    if (world.status()?.installedVersion !== "6.0.21") raise("it has not waited")
+    yield* act(() => world.edit({ metadata: { annotations: { [ANNOTATION_APPROVED]: approved } } }))
+    yield* until(
+      () => world.isReady() && world.status()?.installedVersion === "6.0.22",
+      patience,
+      "the new version is installed",
+    )
+  }),
+}
+
 const readoption: Workload = {
   name: "a retained instance that comes back",
   prepare: installed({ deletionPolicy: "Retain" }),
@@ -279,6 +309,7 @@ export const workloads = {
   retry,
   resync,
   sleep,
+  approval,
   readoption,
   two,
 }

@@ -100,6 +100,12 @@ const events: Record<EventReason, Told> = {
     "The instance is asleep by its annotation: the note says how many pods are gone, what memory they had asked for, and which of them nothing inside makes anew.",
   ],
   Waking: ["Normal", "It is woken; the note says for how long it was asleep."],
+  Planned: [
+    "Normal",
+    "A plan was made; the note has how much would be made, changed, replaced and deleted, and the names of what would be replaced or deleted.",
+  ],
+  PlanFailed: ["Warning", "A plan could not be made; the note says why, and it is tried again."],
+  ApprovalPending: ["Normal", "A change waits for approval; the note says which, and why."],
   FirstInstall: ["Normal", "The first install has succeeded; the note has the version."],
   VersionChanged: ["Normal", "An install of another version has succeeded."],
   SpecChanged: [

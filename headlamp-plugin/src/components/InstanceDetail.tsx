@@ -78,6 +78,13 @@ export const InstanceDetail = () => {
                 value: dayTwoOf(item.jsonData).window,
                 hide: dayTwoOf(item.jsonData).window === undefined,
               },
+              {
+                name: t("Waits for approval"),
+                value: t("generation {{generation}}: kubectl pi plan says what it would do", {
+                  generation: dayTwoOf(item.jsonData).awaitsApproval ?? 0,
+                }),
+                hide: dayTwoOf(item.jsonData).awaitsApproval === undefined,
+              },
               { name: t("Paused"), value: <Paused object={item.jsonData} />, hide: !isPaused(item.jsonData) },
               {
                 name: t("Asleep"),

@@ -21,6 +21,8 @@ export interface DayTwoView {
   readonly sleep: SleepView | undefined
   /** The maintenance windows that count, as their annotation has them. */
   readonly window: string | undefined
+  /** The generation that waits for approval. */
+  readonly awaitsApproval: number | undefined
 }
 
 const text = (value: Json | undefined): string | undefined => (typeof value === "string" ? value : undefined)
@@ -54,5 +56,12 @@ export const dayTwoOf = (object: unknown): DayTwoView => {
   const asked = valueAt(object, ["metadata", "annotations", crd.paused]) === "true"
   const window = text(valueAt(memo, ["kept", crd.window]))
   const sleep = sleepOf(object, memo)
-  return { pausedSince, pauseUnseen: asked && pausedSince === undefined, sleep, window }
+  const awaits = valueAt(memo, ["awaits"])
+  return {
+    pausedSince,
+    pauseUnseen: asked && pausedSince === undefined,
+    sleep,
+    window,
+    awaitsApproval: typeof awaits === "number" ? awaits : undefined,
+  }
 }

@@ -1,5 +1,6 @@
 // What one pass over an instance decides to do: a value, made by `plan`, carried out by `act`.
 import type { InstallReason } from "../../schema/Conditions.ts"
+import type { Change } from "./approval.ts"
 import type { Closed } from "./gate.ts"
 import type { TargetStep } from "./target/TargetState.ts"
 
@@ -10,11 +11,21 @@ export interface Wake {
   readonly at: number
 }
 
+/** A plan that is to be made. */
+export interface Planning extends Change {
+  /** The words it was asked for with; absent where it is needed for an approval alone. */
+  readonly asked?: string
+  /** Milliseconds since the epoch: not before. */
+  readonly at: number
+}
+
 export type Decision =
   | { readonly _tag: "AddFinalizer" }
   /** An inline step or a Helm operation in the slot. */
   | { readonly _tag: "TargetStep"; readonly step: TargetStep }
   | { readonly _tag: "Install"; readonly reason: InstallReason; readonly refresh: boolean }
+  /** A preview of this version, with the spec as it is. */
+  | ({ readonly _tag: "Plan" } & Omit<Planning, "at">)
   /** The operation in the slot makes no sense any more: ask it to end, then decide again. */
   | { readonly _tag: "CancelOperation"; readonly because: string }
   | { readonly _tag: "Delete" }

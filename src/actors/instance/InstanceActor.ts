@@ -4,6 +4,7 @@ import { Duration, Effect, Option, Result, type Scope } from "effect"
 import { decodeDeletionView } from "../../schema/DeletionView.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 import { FINALIZER } from "../../schema/Names.ts"
+import { plansOf } from "../../schema/Plan.ts"
 import { decodePlatformInstance, type PlatformInstance } from "../../schema/PlatformInstance.ts"
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { formatSchemaError } from "../../schema/SchemaErrors.ts"
@@ -74,6 +75,12 @@ interface Life {
   readonly requested: Option.Option<string>
 }
 
+/** As they were written down; none where they cannot be read. */
+const readPlans = Effect.fnUntraced(function* (key: InstanceKey, uid: string) {
+  const { readPlan } = yield* StateStore
+  return Option.flatMap(yield* Effect.option(readPlan(key)), (text) => plansOf(text, uid))
+})
+
 /** Memory belongs to one UID: the slot of an earlier life has to end before this one remembers anything. */
 const remember = Effect.fnUntraced(function* (
   context: InstanceContext,
@@ -98,7 +105,9 @@ const remember = Effect.fnUntraced(function* (
   if (life.deleting) return emptyMemory(uid, status, record, requested)
   const adopted = yield* adopt(object, key, record)
   const noted = yield* noteBehind(object, key, status, adopted)
-  return emptyMemory(uid, status, noted, requested)
+  const memory = emptyMemory(uid, status, noted, requested)
+  memory.plans = yield* readPlans(key, uid)
+  return memory
 })
 
 /** Takes in what the slot has finished, before anything is decided. */
@@ -112,6 +121,9 @@ const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPa
   if (operation._tag !== "Uninstall") {
     const { readRecord } = yield* StateStore
     memory.record = yield* Effect.orElseSucceed(readRecord(key), () => memory.record)
+  }
+  if (operation._tag === "Plan" || operation._tag === "Install") {
+    memory.plans = yield* readPlans(key, memory.uid)
   }
   yield* settle(memory, object, operation, finished.exit)
   yield* (yield* History).show(object)

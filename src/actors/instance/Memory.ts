@@ -3,6 +3,7 @@
 import { Option, Schema } from "effect"
 import { findCondition, installFailureReasons } from "../../schema/Conditions.ts"
 import type { DayTwoMemo } from "../../schema/DayTwo.ts"
+import type { PlanSlot, Plans } from "../../schema/Plan.ts"
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
 import type { DeletionReport, InstallFailure } from "./Facts.ts"
@@ -11,6 +12,19 @@ import type { Kubeconfig } from "./target/Kubeconfig.ts"
 import type { StoredRelease } from "./target/releaseObjects.ts"
 import { noRepairs, type Repairs } from "./target/repairs.ts"
 import type { TargetCondition, Workloads } from "./target/TargetState.ts"
+
+/** What came of looks at one thing. */
+export interface Look {
+  /** Version and generation. */
+  readonly of: string
+  /** Failures in a row, and how often its plan was outdated when an install began. */
+  readonly failures: number
+  readonly outdated: number
+  /** Milliseconds since the epoch: not again before. */
+  readonly at: number
+  /** Why there is none, as it was last told. */
+  readonly told: string
+}
 
 export interface Memory {
   readonly uid: string
@@ -53,6 +67,9 @@ export interface Memory {
   editedAt: number
   /** An operation was interrupted for a newer generation, and none has ended since. */
   superseded: boolean
+  /** The plans of this life; none where they cannot be read. */
+  plans: Option.Option<Plans>
+  looks: { readonly [slot in PlanSlot]?: Look }
   /** What the annotations of people have come to; absent before the first look. */
   dayTwo: Option.Option<DayTwoMemo>
   /** What is told at the first look has been told. */
@@ -112,6 +129,8 @@ export const emptyMemory = (
   awaited: false,
   editedAt: 0,
   superseded: false,
+  plans: Option.none(),
+  looks: {},
   dayTwo: Option.none(),
   looked: false,
   workloads: Option.none(),

@@ -1,6 +1,7 @@
 // What can run in an instance's slot, and what comes out of it.
 import { Data } from "effect"
 import type { InstallFailureReason, InstallReason, TargetFailureReason } from "../../schema/Conditions.ts"
+import type { Plan, PlanSlot } from "../../schema/Plan.ts"
 import type { InstanceRecord } from "../../services/StateStore/StateStore.ts"
 import type { SlotStep, TargetCondition } from "./target/TargetState.ts"
 
@@ -22,6 +23,8 @@ export interface Urgency {
 }
 
 export type InstallOperation = Extract<Operation, { readonly _tag: "Install" }>
+
+export type PlanOperation = Extract<Operation, { readonly _tag: "Plan" }>
 
 export type Operation =
   /** One Helm operation on the target's release, and what was seen that it is to mend. */
@@ -46,12 +49,24 @@ export type Operation =
       readonly urgency: Urgency
       readonly progress: InstallProgress
     }
+  /** A preview: it looks, and makes nothing. */
+  | {
+      readonly _tag: "Plan"
+      readonly version: string
+      readonly generation: number
+      /** Where it is kept. */
+      readonly slot: PlanSlot
+      /** The annotation that it answers. */
+      readonly asked?: string
+    }
   | { readonly _tag: "Uninstall" }
 
 export type OperationResult =
   | { readonly _tag: "TargetStepDone" }
   /** The record as it was written: the status follows it. */
   | { readonly _tag: "Installed"; readonly record: InstanceRecord }
+  /** `news`: the one before it said something else. */
+  | { readonly _tag: "Planned"; readonly plan: Plan; readonly news: boolean }
   | { readonly _tag: "Uninstalled" }
 
 /** A failed operation: the reason it becomes, and the message that a person reads. */

@@ -10,6 +10,7 @@ import type { Pulumi } from "../../services/Pulumi/Pulumi.ts"
 import type { StateStore } from "../../services/StateStore/StateStore.ts"
 import type { ActorContext } from "../kit/Supervisor.ts"
 import type { Timers } from "../kit/Timers.ts"
+import type { Standing } from "./approval.ts"
 import type { InstallPermits } from "./install/InstallPermits.ts"
 import type { Memory } from "./Memory.ts"
 import type { Operation, OperationError, OperationResult } from "./Operation.ts"
@@ -57,7 +58,11 @@ export interface AnyPass {
 
 /** Over an instance that is not being deleted. */
 export interface Pass extends AnyPass {
+  /** With the spec that counts: that which was last agreed on while a newer one waits. */
   readonly instance: PlatformInstance
+  /** As the server has it. */
+  readonly wanted: PlatformInstance
+  readonly standing: Standing
 }
 
 /** Over one that is: as much of it as can be read even when its spec cannot. */

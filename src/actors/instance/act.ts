@@ -2,6 +2,7 @@
 import { Clock, Effect, Option } from "effect"
 import { windowsIn } from "../../schema/DayTwo.ts"
 import { FINALIZER } from "../../schema/Names.ts"
+import { slotOf } from "../../schema/Plan.ts"
 import { platformConfig } from "../../schema/PlatformConfig.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
@@ -14,7 +15,9 @@ import type { Decision } from "./Decision.ts"
 import type { Outstanding } from "./Facts.ts"
 import { startTold } from "./history.ts"
 import { runInstall } from "./install/Install.ts"
+import { runPlan } from "./install/runPlan.ts"
 import { urgencyOf } from "./install/urgency.ts"
+import { lookOf } from "./looks.ts"
 import type { Memory } from "./Memory.ts"
 import { type InstallOperation, type Operation, OperationError, type Urgency } from "./Operation.ts"
 import type { InstanceServices, Pass } from "./Pass.ts"
@@ -39,7 +42,10 @@ const toldInstalled = ({ installedVersion, applied }: PlatformInstanceStatus): O
       })
 
 /** What the record proves for this life; a predecessor's settings are applied anew, its version stands. */
-export const installedBy = ({ memory, instance }: Pass): Option.Option<Installed> =>
+export const installedBy = ({
+  memory,
+  instance,
+}: Pick<Pass, "memory" | "instance">): Option.Option<Installed> =>
   Option.flatMap(memory.record, ({ uid, installed }) =>
     installed === undefined
       ? Option.none()
@@ -220,9 +226,10 @@ const startInstall = Effect.fnUntraced(function* (
   decision: Extract<Decision, { readonly _tag: "Install" }>,
   target: Extract<TargetVerdict, { readonly _tag: "Ready" }>,
 ) {
-  const { memory, instance, context } = pass
+  const { memory, instance, context, standing } = pass
   const { version } = instance.spec
   const { kubeconfig } = memory
+  const plan = standing._tag === "Agreed" ? standing.plan : Option.none()
   // One that is silent just now may be another cluster by the time it answers; the answer starts the next pass.
   if (Option.isNone(kubeconfig) || pass.prober.state()._tag !== "Answers") return yield* pass.prober.hurry
   const before = Option.getOrUndefined(installedBy(pass))
@@ -244,7 +251,9 @@ const startInstall = Effect.fnUntraced(function* (
       object: pass.object,
       instance,
       reason: decision.reason,
-      refresh: decision.refresh,
+      // As its plan has looked at it.
+      refresh: decision.refresh || Option.isSome(plan),
+      plan,
       repeats: isRepeated(pass),
       windowed: Option.isSome(Option.flatMap(memory.dayTwo, windowsIn)),
       urgency: operation.urgency,
@@ -255,6 +264,30 @@ const startInstall = Effect.fnUntraced(function* (
       server: targetServer(instanceKey(instance)),
       kubeSystemUID: target.kubeSystemUID,
       serviceUID: target.serviceUID,
+    }),
+  )
+})
+
+const startPlan = Effect.fnUntraced(function* (
+  pass: Pass,
+  { _tag: _, ...subject }: Extract<Decision, { readonly _tag: "Plan" }>,
+  target: Extract<TargetVerdict, { readonly _tag: "Ready" }>,
+) {
+  const { memory, wanted } = pass
+  const { kubeconfig } = memory
+  const slot = slotOf(subject.version, wanted.spec.version)
+  if (Option.isNone(kubeconfig) || pass.prober.state()._tag !== "Answers") return yield* pass.prober.hurry
+  yield* startTold(
+    pass,
+    { _tag: "Plan", ...subject, slot },
+    runPlan({
+      instance: { ...wanted, spec: { ...wanted.spec, version: subject.version } },
+      slot,
+      record: memory.record,
+      kubeconfig: Effect.sync(() => Option.getOrElse(memory.kubeconfig, () => kubeconfig.value)),
+      server: targetServer(instanceKey(wanted)),
+      kubeSystemUID: target.kubeSystemUID,
+      failing: lookOf(memory, slot, subject).failures > 0,
     }),
   )
 })
@@ -285,6 +318,8 @@ export const act = Effect.fnUntraced(function* (
       return verdict._tag === "Act" ? yield* takeStep(pass, verdict) : undefined
     case "Install":
       return verdict._tag === "Ready" ? yield* startInstall(pass, decision, verdict) : undefined
+    case "Plan":
+      return verdict._tag === "Ready" ? yield* startPlan(pass, decision, verdict) : undefined
     case "CancelOperation":
       if (isCancelling(pass)) return
       yield* Effect.logInfo("cancelling operation").pipe(Effect.annotateLogs({ because: decision.because }))

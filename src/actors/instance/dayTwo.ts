@@ -7,8 +7,9 @@ import { epochMillis, formatTime } from "../../schema/Time.ts"
 import { Events, type OperatorEvent } from "../../services/Events/Events.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
-import type { Rules } from "./gate.ts"
-import type { AnyPass } from "./Pass.ts"
+import type { Approval } from "./approval.ts"
+import { type Rules, wordsOf } from "./gate.ts"
+import type { AnyPass, Pass } from "./Pass.ts"
 import { resetBackOff } from "./settle.ts"
 import { Views } from "./Views.ts"
 
@@ -60,39 +61,60 @@ const eventOf = (news: Exclude<DayTwoNews, { _tag: "FallingAsleep" }>, now: numb
   }
 }
 
-/** Writes down what has to outlive the process. */
+/** Writes down what has to outlive the process; with a version, on no other of the object. */
 export const writeMemo = Effect.fnUntraced(function* (
   { object }: AnyPass,
   memo: DayTwoMemo,
+  resourceVersion?: string,
 ): Effect.fn.Return<void, KubeError, Kubernetes | Views> {
   const { uid, namespace = "", name } = object.metadata
   const kubernetes = yield* Kubernetes
-  const patch = { metadata: { uid, annotations: { [ANNOTATION_DAY_TWO]: memoText(memo) ?? null } } }
-  const written = yield* kubernetes.patch(Instances, { namespace, name }, { type: "merge", patch })
+  const annotations = { [ANNOTATION_DAY_TWO]: memoText(memo) ?? null }
+  const metadata = { uid, annotations, ...(resourceVersion === undefined ? {} : { resourceVersion }) }
+  const written = yield* kubernetes.patch(
+    Instances,
+    { namespace, name },
+    { type: "merge", patch: { metadata } },
+  )
   yield* (yield* Views).awaitWrite(Instances, written)
 })
 
 /** Nobody's failure when it cannot be written: the next pass tries again. */
-const save = Effect.fnUntraced(function* (pass: AnyPass, memo: DayTwoMemo) {
-  if (pass.object.metadata.annotations?.[ANNOTATION_DAY_TWO] === memoText(memo)) return
-  yield* writeMemo(pass, memo).pipe(
+const saved = <R>(write: Effect.Effect<void, KubeError, R>): Effect.Effect<boolean, never, R> =>
+  Effect.as(write, true).pipe(
     Effect.catchTag("KubeError", ({ reason, message }) =>
       Effect.logWarning("annotation was not written on the instance").pipe(
         Effect.annotateLogs({ annotation: ANNOTATION_DAY_TWO, reason, message }),
+        Effect.as(false),
       ),
     ),
   )
+
+export const save = Effect.fnUntraced(function* (pass: AnyPass, memo: DayTwoMemo) {
+  if (pass.object.metadata.annotations?.[ANNOTATION_DAY_TWO] === memoText(memo)) return
+  yield* saved(writeMemo(pass, memo))
 })
 
+export interface Followed {
+  readonly memo: DayTwoMemo
+  /** What a plan is asked of: a version, or `spec`. */
+  readonly asked: Option.Option<string>
+  /** What a change waits for. */
+  readonly approval: Approval
+  /** What may begin. */
+  readonly rules: Rules
+}
+
+/** What it comes to is in the memory; to outlive the process it has to be saved. */
 export const followAnnotations = Effect.fnUntraced(function* (
   pass: AnyPass,
-): Effect.fn.Return<Rules, never, Events | Kubernetes | Views> {
+): Effect.fn.Return<Followed, never, Events | Kubernetes | Views> {
   const { memory, object } = pass
   const { metadata } = object
   const events = yield* Events
   const now = yield* Clock.currentTimeMillis
   const before = Option.orElse(memory.dayTwo, () => memoOf(metadata))
-  const { pausedSince, sleep, windows, memo, news } = followDayTwo(
+  const { pausedSince, sleep, windows, plan, approve, approved, memo, news } = followDayTwo(
     { ...metadata, namespace: metadata.namespace ?? "" },
     before,
     formatTime(DateTime.makeUnsafe(now)),
@@ -105,7 +127,51 @@ export const followAnnotations = Effect.fnUntraced(function* (
     if (each._tag === "FallingAsleep") continue
     yield* events.emit(object, eventOf(each, now))
   }
-  yield* save(pass, memo)
   const unfinished = Option.exists(memory.record, (record) => record.unfinished === true)
-  return { pausedSince, sleep, windows, unfinished }
+  return {
+    memo,
+    asked: plan,
+    approval: {
+      required: approve,
+      approved,
+      asked: plan,
+      waited: memo.awaits !== undefined,
+      plans: memory.plans,
+    },
+    rules: { pausedSince, sleep, windows, undecided: Option.none(), unfinished },
+  }
+})
+
+/** Writes down what has to outlive the process, which generation waits among it, and tells once of each plan that waits for somebody. */
+export const followStanding = Effect.fnUntraced(function* (pass: Pass) {
+  const { memory, standing, object } = pass
+  if (Option.isNone(memory.dayTwo)) return
+  const { awaits: _, published: last, ...rest } = memory.dayTwo.value
+  if (standing._tag === "Agreed") {
+    memory.dayTwo = Option.some(rest)
+    return yield* save(pass, rest)
+  }
+  const { change, plan, approval } = standing
+  const before: DayTwoMemo = {
+    ...rest,
+    awaits: change.generation,
+    ...(last === undefined ? {} : { published: last }),
+  }
+  memory.dayTwo = Option.some(before)
+  if (Option.isNone(plan) || !approval || last?.plan === plan.value.id) return yield* save(pass, before)
+  const memo: DayTwoMemo = {
+    ...before,
+    published: { generation: change.generation, plan: plan.value.id },
+  }
+  // On the very object that was looked at: an approval that is there by now has come before it.
+  const isTold = yield* saved(writeMemo(pass, memo, object.metadata.resourceVersion))
+  if (!isTold) return
+  memory.dayTwo = Option.some(memo)
+  yield* (yield* Events).emit(object, {
+    type: "Normal",
+    reason: "ApprovalPending",
+    action: "Plan",
+    note: wordsOf(standing, change.version),
+    paced: false,
+  })
 })

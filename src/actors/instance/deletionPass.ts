@@ -6,7 +6,7 @@ import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { Events } from "../../services/Events/Events.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, type KubeObject, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
-import { followAnnotations } from "./dayTwo.ts"
+import { followAnnotations, save } from "./dayTwo.ts"
 import {
   type DeletionOutcome,
   deletionError,
@@ -141,7 +141,7 @@ export const deletionPass = Effect.fnUntraced(function* (
   if (isRequested(memory, subject.metadata)) yield* resetCleanupFailures(subject)
   yield* followEdits(memory, subject.metadata)
   yield* (yield* InstallPermits).forget(context.key)
-  yield* followAnnotations(pass)
+  yield* save(pass, (yield* followAnnotations(pass)).memo)
   const settings = yield* Settings
   const running = context.slot.state()
   let outcome: DeletionOutcome = { report: memory.deletion, progressed: false, retryAfter: Option.none() }

@@ -3,9 +3,11 @@
 import { DateTime, Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
 import type { Sleep } from "../../schema/DayTwo.ts"
-import { ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../schema/Names.ts"
+import { ANNOTATION_APPROVED, ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../schema/Names.ts"
+import { approvalOf, planSummary } from "../../schema/Plan.ts"
 import { formatTime } from "../../schema/Time.ts"
 import { opensAt, type Windows } from "../../schema/Windows.ts"
+import type { Standing } from "./approval.ts"
 import { isSleepStep, type TargetStep } from "./target/TargetState.ts"
 
 /** What wants to begin. */
@@ -20,6 +22,7 @@ export type Closed =
   | { readonly _tag: "Asleep"; readonly sleep: Sleep }
   /** Milliseconds since the epoch: when it may. */
   | { readonly _tag: "OutsideWindow"; readonly opensAt: number }
+  | Extract<Standing, { readonly _tag: "Waits" }>
 
 /** What the instance's annotations ask for. */
 export interface Rules {
@@ -28,6 +31,8 @@ export interface Rules {
   /** It is to be asleep, or is. */
   readonly sleep: Option.Option<Sleep>
   readonly windows: Option.Option<Windows>
+  /** A change that waits where nobody knows what counts meanwhile: nothing is installed then. */
+  readonly undecided: Option.Option<Closed>
   /** What the engine has begun inside of a window was cut off: it is ended, and not left half-way until the next. */
   readonly unfinished: boolean
 }
@@ -36,6 +41,7 @@ export const noRules: Rules = {
   pausedSince: Option.none(),
   sleep: Option.none(),
   windows: Option.none(),
+  undecided: Option.none(),
   unfinished: false,
 }
 
@@ -59,6 +65,7 @@ export const whyNot = (start: Start, rules: Rules, now: number): Option.Option<C
       ? Option.none()
       : Option.some({ _tag: "Asleep", sleep: rules.sleep.value })
   }
+  if (start._tag === "Install" && Option.isSome(rules.undecided)) return rules.undecided
   if (Option.isNone(rules.windows) || rules.unfinished || !canWait(start)) return Option.none()
   const opens = opensAt(rules.windows.value, now)
   return opens > now ? Option.some({ _tag: "OutsideWindow", opensAt: opens }) : Option.none()
@@ -68,6 +75,16 @@ export const mayTake =
   (rules: Rules, now: number) =>
   (step: TargetStep["_tag"]): boolean =>
     Option.isNone(whyNot({ _tag: "TargetStep", step }, rules, now))
+
+/** Of a plan in a message, in characters. */
+const mostOfPlan = 400
+
+const waitsFor = ({ change, plan, approval }: Extract<Closed, { readonly _tag: "Waits" }>): string => {
+  const waits = `generation ${change.generation} waits`
+  if (Option.isNone(plan) || !approval) return `${waits} for a plan of it`
+  const annotation = `annotation ${ANNOTATION_APPROVED}="${approvalOf(plan.value)}"`
+  return `${waits} for approval, ${annotation}; plan of ${planSummary(plan.value, mostOfPlan)}`
+}
 
 /** In front of what the conditions say otherwise. */
 export const wordsOf = (closed: Closed, version: string): string => {
@@ -85,5 +102,7 @@ export const wordsOf = (closed: Closed, version: string): string => {
     }
     case "OutsideWindow":
       return `version ${version} waits for the maintenance window, which opens ${formatTime(DateTime.makeUnsafe(closed.opensAt))}`
+    case "Waits":
+      return waitsFor(closed)
   }
 }

@@ -1,6 +1,6 @@
 // An operation in the slot, with its beginning and its end in the history: what, why, when, and what came of it.
 import { Cause, DateTime, Effect, Exit, Option } from "effect"
-import type { Begun, Ending } from "../../schema/History.ts"
+import { type Begun, type Ending, LOOK } from "../../schema/History.ts"
 import { History } from "../../services/History/History.ts"
 import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import type { Operation, OperationError, OperationResult } from "./Operation.ts"
@@ -24,6 +24,10 @@ export const nameOf = (operation: Operation): Pick<Begun, "what" | "why" | "vers
       const { reason, version, generation } = operation
       return { what: reason === "RepairDue" ? "repair" : "install", why: reason, version, generation }
     }
+    case "Plan": {
+      const { version, generation } = operation
+      return { what: LOOK, why: "what an install would do", version, generation }
+    }
     case "Uninstall":
       return { what: "uninstall vCluster", why: "the instance is being deleted" }
   }
@@ -35,6 +39,7 @@ const changedBy = (operation: Operation, succeeded: boolean): Iterable<string> =
       return succeeded ? operation.changes : []
     case "Install":
       return operation.progress.changed
+    case "Plan":
     case "Uninstall":
       return []
   }

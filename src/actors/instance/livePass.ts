@@ -1,6 +1,6 @@
 // A pass over an instance that is not being deleted.
 import { Clock, Duration, Effect, Option, Schema } from "effect"
-import { findCondition, type InstallReason, isTrue, targetFailureReasons } from "../../schema/Conditions.ts"
+import { findCondition, isTrue, targetFailureReasons } from "../../schema/Conditions.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 import { FINALIZER } from "../../schema/Names.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
@@ -16,14 +16,16 @@ import {
   runningIn,
   urgency,
 } from "./act.ts"
+import { countingSpec, type Standing, standingOf } from "./approval.ts"
 import type { Decision, Wake } from "./Decision.ts"
-import { followAnnotations } from "./dayTwo.ts"
+import { followAnnotations, followStanding } from "./dayTwo.ts"
 import type { Facts } from "./Facts.ts"
 import { tellFirstLook } from "./firstLook.ts"
 import { mayTake, type Rules, wordsOf } from "./gate.ts"
 import { look, type Seen } from "./look.ts"
+import { planningOf } from "./looks.ts"
 import type { Memory } from "./Memory.ts"
-import type { InstanceServices, Pass } from "./Pass.ts"
+import type { AnyPass, InstanceServices, Pass } from "./Pass.ts"
 import { installDue, type PlanInput, plan } from "./plan.ts"
 import { Settings } from "./Settings.ts"
 import { followEdits, resetBackOff } from "./settle.ts"
@@ -48,18 +50,16 @@ const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: nu
 
 const isFailure = Schema.is(Schema.Literals(targetFailureReasons))
 
-/** Why nothing begins: told for as long as an instance is paused or asleep, and of an upgrade; of a repair that waits nobody is told. */
-const heldBy = (
-  { pausedSince }: Rules,
-  decision: Decision,
-  due: Option.Option<InstallReason>,
-  version: string,
-): Option.Option<string> => {
+/** Why nothing begins: told for as long as an instance is paused or asleep, of a change that waits, and of an upgrade; of a repair that waits nobody is told. */
+const heldBy = (input: PlanInput, decision: Decision, standing: Standing): Option.Option<string> => {
+  const { version } = input
+  const { pausedSince } = input.rules
   if (Option.isSome(pausedSince))
     return Option.some(wordsOf({ _tag: "Paused", since: pausedSince.value }, version))
   if (decision._tag === "Hold" && decision.closed._tag === "Asleep")
     return Option.some(wordsOf(decision.closed, version))
-  return decision._tag === "Hold" && !Option.contains(due, "RepairDue")
+  if (standing._tag === "Waits") return Option.some(wordsOf(standing, version))
+  return decision._tag === "Hold" && !Option.contains(installDue(input), "RepairDue")
     ? Option.some(wordsOf(decision.closed, version))
     : Option.none()
 }
@@ -151,16 +151,26 @@ const warnOfDns = Effect.fnUntraced(function* ({ memory, object, prober }: Pass)
 })
 
 export const livePass = Effect.fnUntraced(function* (
-  pass: Pass,
+  given: AnyPass & Pick<Pass, "instance">,
 ): Effect.fn.Return<void, KubeError, InstanceServices> {
-  const { memory, instance } = pass
-  const { generation } = instance.metadata
+  const { memory, instance: wanted } = given
   const settings = yield* Settings
   // What the server has by now: a status that somebody else changed, or a restore brought back, is written again.
-  memory.written = instance.status ?? {}
+  memory.written = wanted.status ?? {}
+  const followed = yield* followAnnotations(given)
+  const installed = installedBy(given)
+  const { record } = memory
+  const standing = standingOf({ instance: wanted, record, installed, approval: followed.approval })
+  const instance = countingSpec(wanted, standing, installed)
+  const pass: Pass = { ...given, instance, wanted, standing }
+  const rules: Rules = {
+    ...followed.rules,
+    undecided:
+      standing._tag === "Waits" && Option.isNone(standing.instead) ? Option.some(standing) : Option.none(),
+  }
   yield* followEdits(memory, instance.metadata)
   yield* tellFirstLook(pass)
-  const rules = yield* followAnnotations(pass)
+  yield* followStanding(pass)
   const observe = Effect.withSpan(look(pass, rules), "Instance.observe")
   let looked = yield* observe
   if (looked.verdict._tag === "Ready") {
@@ -178,14 +188,16 @@ export const livePass = Effect.fnUntraced(function* (
     deleting: false,
     hasFinalizer: instance.metadata.finalizers?.includes(FINALIZER) ?? false,
     version: instance.spec.version,
-    generation,
+    generation: instance.metadata.generation,
     target: looked.verdict,
     rules,
     running: runningIn(pass),
     config: renderedConfig(pass),
     editedAt: memory.editedAt,
     superseded: memory.superseded,
-    installed: installedBy(pass),
+    installed,
+    // Nothing is there yet that it could be a plan over.
+    planning: Option.isSome(installed) ? planningOf(pass, followed.asked, now) : Option.none(),
     resyncPending: isResyncPending(pass) || isAnotherCluster(pass, looked.verdict),
     lastInstallFailed: Option.isSome(memory.installFailure),
     urgency: urgency(pass),
@@ -241,7 +253,7 @@ export const livePass = Effect.fnUntraced(function* (
   yield* arm(pass, decision, now)
   if (goesOn(memory, decision)) return yield* pass.trace.ends(busy)
   yield* warnUnprotected(pass, seen.protection)
-  const held = heldBy(rules, decision, installDue(input), instance.spec.version)
+  const held = heldBy(input, decision, standing)
   const facts = factsOf(pass, seen, decision, held)
   yield* Effect.withSpan(writeStatus(memory, instance, facts), "Instance.report")
   const { status } = memory

@@ -2,9 +2,9 @@
 // order of precedence; what cannot be done yet is not in the union.
 import { Equal, Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
-import type { Decision, Wake } from "./Decision.ts"
+import type { Decision, Planning, Wake } from "./Decision.ts"
 import { type Closed, isHeld, type Rules, whyNot } from "./gate.ts"
-import type { InstallOperation, Operation, Urgency } from "./Operation.ts"
+import type { InstallOperation, Operation, PlanOperation, Urgency } from "./Operation.ts"
 import { canWait, harmless, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
 
 export interface Installed {
@@ -42,6 +42,8 @@ export interface PlanInput {
   readonly retryAt: Option.Option<number>
   /** Whose failure that was. */
   readonly retryOf: "Target" | "Install" | "Uninstall"
+  /** The preview that is to be made. */
+  readonly planning: Option.Option<Planning>
   /** How an install would ask for its permit now. */
   readonly urgency: Urgency
   readonly targetPollMillis: number
@@ -105,7 +107,9 @@ const replaceableAt = (running: InstallOperation, input: PlanInput): Option.Opti
 /** Whoever mends a broken spec does not wait out the broken one's timeout. */
 const supersede = (running: InstallOperation, input: PlanInput, poll: Wake): Decision => {
   const closed = whyNot({ _tag: "Install", reason: running.reason }, input.rules, input.now)
-  if (Option.isSome(closed) && running.progress.stage !== "running") {
+  // What counts is an older one again: nobody has agreed to this one any more.
+  const isWithdrawn = input.generation < running.generation
+  if ((Option.isSome(closed) || isWithdrawn) && running.progress.stage !== "running") {
     return { _tag: "CancelOperation", because: "it may not begin any more" }
   }
   // What the engine has begun is let finish: nothing could take its place.
@@ -134,6 +138,31 @@ const notReady = ({ rules, target }: PlanInput, poll: Wake): Decision => {
   return wait({ ...poll, at: Math.min(again, poll.at) })
 }
 
+/** Why what is due may not begin; nothing when it may, or when nothing is due. */
+const heldBack = (input: PlanInput): Option.Option<Closed> =>
+  Option.flatMap(installDue(input), (reason) => whyNot({ _tag: "Install", reason }, input.rules, input.now))
+
+/** What somebody waits for, or cannot do without; repairs and retries come again, and let a look end that may be of their cure. */
+const goesBeforeLooks: ReadonlySet<InstallReason> = new Set([
+  "FirstInstall",
+  "VersionChanged",
+  "SpecChanged",
+  "Resync",
+])
+
+/** One that nobody waits for any more gives its place to what is next. */
+const lookOn = (running: PlanOperation, input: PlanInput, retryAt: number, poll: Wake): Decision => {
+  const wanted = Option.exists(
+    input.planning,
+    ({ version, generation }) => version === running.version && generation === running.generation,
+  )
+  if (!wanted) return { _tag: "CancelOperation", because: "nobody waits for this plan any more" }
+  const next = Option.filter(installDue(input), (reason) => goesBeforeLooks.has(reason))
+  return Option.isSome(next) && Option.isNone(heldBack(input)) && retryAt <= input.now
+    ? { _tag: "CancelOperation", because: "an install goes before it" }
+    : wait(poll)
+}
+
 export const plan = (input: PlanInput): Decision => {
   const running = Option.getOrUndefined(input.running)
   if (input.deleting) {
@@ -153,8 +182,10 @@ export const plan = (input: PlanInput): Decision => {
   }
 
   if (running !== undefined) {
-    if (running._tag !== "Install") return wait(poll)
-    if (input.target._tag === "Ready") return supersede(running, input, poll)
+    if (running._tag !== "Install" && running._tag !== "Plan") return wait(poll)
+    if (input.target._tag === "Ready") {
+      return running._tag === "Plan" ? lookOn(running, input, retryAt, poll) : supersede(running, input, poll)
+    }
     if (input.target._tag === "Act" && harmless(input.target.step)) {
       // What a pass mends by itself, such as an edited policy, is no reason to give up a healthy operation.
       return targetStep(input.target.step)
@@ -168,18 +199,29 @@ export const plan = (input: PlanInput): Decision => {
   if (input.target._tag !== "Ready") return notReady(input, poll)
 
   const due = installDue(input)
+  const closed = heldBack(input)
+  const mayBegin = Option.isSome(due) && Option.isNone(closed)
+  // Nothing wakes it, and nothing is begun in one that is about to fall asleep.
+  const looks = Option.isSome(input.rules.sleep) ? undefined : Option.getOrUndefined(input.planning)
+  // What may begin is not kept waiting by a look at what may come.
+  if (looks !== undefined && looks.at <= input.now && !(mayBegin && retryAt <= input.now)) {
+    const { at: _, ...subject } = looks
+    return { _tag: "Plan", ...subject }
+  }
+  const lookAgain: ReadonlyArray<Wake> = looks === undefined ? [] : [{ timer: "retry", at: looks.at }]
   if (Option.isNone(due)) {
     const at = Option.map(input.installed, (installed) => repairAt(installed, input))
-    return wait({ timer: "repair", at: Option.getOrElse(at, () => input.now) })
+    return wait({ timer: "repair", at: Option.getOrElse(at, () => input.now) }, ...lookAgain)
   }
-  const closed = whyNot({ _tag: "Install", reason: due.value }, input.rules, input.now)
   if (Option.isSome(closed)) {
     const wakes: ReadonlyArray<Wake> =
       closed.value._tag === "OutsideWindow"
         ? [{ timer: "repair", at: Math.min(closed.value.opensAt, input.now + lookAgainMillis) }]
         : []
-    return hold(closed.value, ...wakes)
+    return hold(closed.value, ...wakes, ...lookAgain)
   }
-  if (retryAt > input.now) return wait(retry)
+  if (retryAt > input.now) {
+    return wait(looks !== undefined && looks.at < retryAt ? { timer: "retry", at: looks.at } : retry)
+  }
   return { _tag: "Install", reason: due.value, refresh: refreshes.has(due.value) || input.superseded }
 }

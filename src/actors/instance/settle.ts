@@ -2,11 +2,14 @@
 // from the memory in the same pass.
 import { Cause, Clock, Duration, Effect, Exit, Option, Schema } from "effect"
 import { installFailureReasons } from "../../schema/Conditions.ts"
+import { plannedMark } from "../../schema/DayTwo.ts"
 import { ANNOTATION_FRESH_START, ANNOTATION_RECONCILE_REQUESTED } from "../../schema/Names.ts"
+import { planSummary } from "../../schema/Plan.ts"
 import type { InstanceMetadata } from "../../schema/PlatformInstance.ts"
 import { Events } from "../../services/Events/Events.ts"
 import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import { delayAfter, retryBackoff } from "../kit/Backoff.ts"
+import { lookOf } from "./looks.ts"
 import type { Memory } from "./Memory.ts"
 import { type InstallOperation, type Operation, OperationError, type OperationResult } from "./Operation.ts"
 import { noRepairs, oneMore } from "./target/repairs.ts"
@@ -29,8 +32,7 @@ const failureOf = (operation: Operation, cause: Cause.Cause<OperationError>): Op
 export const backOff = Effect.fnUntraced(function* (memory: Memory, of: Memory["retryOf"]) {
   memory.retryOf = of
   memory.failures += 1
-  const delay = yield* delayAfter(retryBackoff, memory.failures)
-  memory.retryAt = Option.some((yield* Clock.currentTimeMillis) + Duration.toMillis(delay))
+  memory.retryAt = Option.some(yield* afterPause(memory.failures))
 })
 
 export const resetBackOff = (memory: Memory): void => {
@@ -58,6 +60,7 @@ export const isRequested = (memory: Memory, metadata: Asking): boolean =>
 const startAfresh = (memory: Memory): void => {
   resetBackOff(memory)
   memory.repairs = noRepairs
+  memory.looks = {}
 }
 
 /** Whoever edits or deletes the instance, or asks for it, does not wait out the pauses of what was before. */
@@ -73,6 +76,20 @@ export const followEdits = Effect.fnUntraced(function* (memory: Memory, metadata
   startAfresh(memory)
 })
 
+const afterPause = Effect.fnUntraced(function* (times: number) {
+  const delay = yield* delayAfter(retryBackoff, times)
+  return (yield* Clock.currentTimeMillis) + Duration.toMillis(delay)
+})
+
+/** Whatever changes under each plan does not have it made over and over. */
+const noteOutdated = Effect.fnUntraced(function* (memory: Memory, operation: Operation) {
+  const plan = Option.getOrUndefined(memory.plans)?.spec
+  if (operation._tag !== "Install" || plan?.outdated === undefined) return
+  const look = lookOf(memory, "spec", plan)
+  const outdated = look.outdated + 1
+  memory.looks = { ...memory.looks, spec: { ...look, outdated, at: yield* afterPause(outdated) } }
+})
+
 const failed = Effect.fnUntraced(function* (
   memory: Memory,
   object: KubeObject,
@@ -82,11 +99,21 @@ const failed = Effect.fnUntraced(function* (
   const events = yield* Events
   if (error.cancelled) {
     yield* Effect.logInfo("operation cancelled").pipe(Effect.annotateLogs({ operation: operation._tag }))
-    return
+    return yield* noteOutdated(memory, operation)
   }
   yield* Effect.logWarning("operation failed").pipe(
     Effect.annotateLogs({ operation: operation._tag, reason: error.reason, message: error.message }),
   )
+  if (operation._tag === "Plan") {
+    const look = lookOf(memory, operation.slot, operation)
+    const failures = look.failures + 1
+    const at = yield* afterPause(failures)
+    memory.looks = { ...memory.looks, [operation.slot]: { ...look, failures, at, told: error.message } }
+    // The same again is no news.
+    if (look.told === error.message) return
+    yield* events.emit(object, { type: "Warning", reason: "PlanFailed", action: "Plan", note: error.message })
+    return
+  }
   yield* backOff(memory, operation._tag)
   switch (operation._tag) {
     case "Target":
@@ -111,6 +138,9 @@ const failed = Effect.fnUntraced(function* (
   })
 })
 
+/** Of a plan in an Event, in characters. */
+const mostOfNote = 1000
+
 /** What is told of an install that has succeeded. */
 const newsOf = ({ reason, version, generation, progress }: InstallOperation): string => {
   if (reason !== "SpecChanged") return `installed version ${version}`
@@ -126,6 +156,27 @@ const succeeded = Effect.fnUntraced(function* (
   result: OperationResult,
 ) {
   const events = yield* Events
+  if (result._tag === "Planned" && operation._tag === "Plan") {
+    const { generation } = result.plan
+    const { asked, slot } = operation
+    const look = lookOf(memory, slot, operation)
+    memory.looks = { ...memory.looks, [slot]: { ...look, failures: 0, at: 0, told: "" } }
+    if (asked === undefined && !result.news) return
+    if (asked !== undefined) {
+      memory.dayTwo = Option.map(memory.dayTwo, (memo) => ({
+        ...memo,
+        planned: plannedMark(asked, generation),
+      }))
+    }
+    yield* events.emit(object, {
+      type: "Normal",
+      reason: "Planned",
+      action: "Plan",
+      note: planSummary(result.plan, mostOfNote),
+      paced: false,
+    })
+    return
+  }
   memory.targetFailure = Option.none()
   if (operation._tag === "Target" && operation.step === "ReapplyRelease") {
     memory.repairs = oneMore(memory.repairs, yield* Clock.currentTimeMillis)

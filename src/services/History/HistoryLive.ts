@@ -10,7 +10,7 @@ import {
   withEnded,
 } from "../../schema/History.ts"
 import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
-import { HISTORY_KEY, historyConfigMapName } from "../../schema/Names.ts"
+import { HISTORY_KEY, historyConfigMapName, PLAN_KEY } from "../../schema/Names.ts"
 import { ConfigMap } from "../Kubernetes/Kinds.ts"
 import {
   KubeError,
@@ -45,7 +45,11 @@ const ownerReferences = (owner: KubeObject): ReadonlyArray<OwnerReference> => [
   },
 ]
 
-const manifestOf = (owner: KubeObject, name: string, text: string): KubeManifest => ({
+const manifestOf = (
+  owner: KubeObject,
+  name: string,
+  data: Readonly<Record<string, string>>,
+): KubeManifest => ({
   apiVersion: "v1",
   kind: "ConfigMap",
   metadata: {
@@ -54,7 +58,7 @@ const manifestOf = (owner: KubeObject, name: string, text: string): KubeManifest
     labels: LABELS,
     ownerReferences: ownerReferences(owner),
   },
-  data: { [HISTORY_KEY]: text },
+  data,
 })
 
 const foreign = (name: string) =>
@@ -89,14 +93,19 @@ const make = Effect.gen(function* () {
         ),
       )
 
-  const replace = Effect.fnUntraced(function* (owner: KubeObject, uid: string, name: string, text: string) {
+  const replace = Effect.fnUntraced(function* (
+    owner: KubeObject,
+    uid: string,
+    name: string,
+    data: Readonly<Record<string, string>>,
+  ) {
     const { namespace = "" } = owner.metadata
     yield* kubernetes.patch(
       ConfigMap,
       { namespace, name },
       {
         type: "merge",
-        patch: { metadata: { uid, ownerReferences: ownerReferences(owner) }, data: { [HISTORY_KEY]: text } },
+        patch: { metadata: { uid, ownerReferences: ownerReferences(owner) }, data },
       },
     )
     shown.set(owner.metadata.uid, uid)
@@ -106,10 +115,15 @@ const make = Effect.gen(function* () {
     const { namespace = "", name: instance, uid: ownerUid } = owner.metadata
     const text = yield* store.readHistory({ namespace, name: instance })
     if (Option.isNone(text)) return
+    const plan = yield* store.readPlan({ namespace, name: instance })
+    const data = {
+      [HISTORY_KEY]: text.value,
+      ...(Option.isNone(plan) ? {} : { [PLAN_KEY]: plan.value }),
+    }
     const name = historyConfigMapName({ namespace, name: instance })
     const known = shown.get(ownerUid)
     if (known !== undefined) {
-      const replaced = yield* Effect.result(replace(owner, known, name, text.value))
+      const replaced = yield* Effect.result(replace(owner, known, name, data))
       if (replaced._tag === "Success") return
       if (replaced.failure.code !== 404 && replaced.failure.code !== 409) return yield* replaced.failure
       shown.delete(ownerUid)
@@ -117,11 +131,11 @@ const make = Effect.gen(function* () {
     const found = yield* kubernetes.get(ConfigMap, { namespace, name })
     if (Option.isSome(found)) {
       if (!isOurs(found.value)) return yield* foreign(name)
-      return yield* replace(owner, found.value.metadata.uid, name, text.value)
+      return yield* replace(owner, found.value.metadata.uid, name, data)
     }
     // Its namespace may be going, too, and then takes nothing new.
     if (owner.metadata.deletionTimestamp !== undefined) return
-    const made = yield* kubernetes.create(ConfigMap, manifestOf(owner, name, text.value))
+    const made = yield* kubernetes.create(ConfigMap, manifestOf(owner, name, data))
     shown.set(ownerUid, made.metadata.uid)
   })
 

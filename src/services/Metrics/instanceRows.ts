@@ -95,6 +95,11 @@ export const instanceRows = {
     type: "gauge",
     help: "Memory that the pods had asked for which ended when the instance fell asleep; there only while it is asleep",
   },
+  platforminstance_approval_pending: {
+    ...instance,
+    type: "gauge",
+    help: "1 while a change of the instance waits for its plan or for approval, else 0",
+  },
   platforminstance_certificate_expiry_timestamp_seconds: {
     ...instance,
     type: "gauge",

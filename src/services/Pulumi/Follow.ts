@@ -1,6 +1,7 @@
 // Follows a runner's events to its last word. It hangs when nothing is being awaited and nothing was heard of
 // for a while; awaiting a slow resource is no hang.
 import { Clock, type Duration, Effect, Option, Queue } from "effect"
+import type { PlannedStep } from "../../schema/Plan.ts"
 import { isSpanName } from "../Telemetry/TraceTable.ts"
 import { type Failure, pastSpan } from "../Telemetry/Tracing.ts"
 import type { UnmadeRelease } from "./Adoption.ts"
@@ -14,6 +15,8 @@ export type Ending =
       readonly outputs: Outputs
       readonly changes: Readonly<Record<string, number>>
     }
+  /** A preview, in its whole. */
+  | { readonly _tag: "Planned"; readonly steps: ReadonlyArray<PlannedStep> }
   /** `words`: what was said about it, not redacted. */
   | { readonly _tag: "Failed"; readonly step: string; readonly words: string; readonly cancelled: boolean }
   | { readonly _tag: "Hangs"; readonly step: string }
@@ -83,6 +86,7 @@ export const follow = Effect.fn("Pulumi.follow")(function* (
 ) {
   const errors: Array<string> = []
   let outputs: Outputs | undefined
+  let planned: ReadonlyArray<PlannedStep> | undefined
   let stepBegan = yield* Clock.currentTimeMillis
   const stepEnded = Effect.fnUntraced(function* (failure?: Failure) {
     const now = yield* Clock.currentTimeMillis
@@ -122,6 +126,9 @@ export const follow = Effect.fn("Pulumi.follow")(function* (
       case "outputs":
         outputs = heard.outputs
         break
+      case "planned":
+        planned = heard.steps
+        break
       case "engine":
         break
       case "refused":
@@ -136,6 +143,9 @@ export const follow = Effect.fn("Pulumi.follow")(function* (
         yield* stepEnded(
           heard.outcome === "succeeded" ? undefined : { reason: `engine ${heard.outcome}`, message: "" },
         )
+        if (heard.outcome === "succeeded" && planned !== undefined) {
+          return { _tag: "Planned", steps: planned } satisfies Ending
+        }
         return (
           heard.outcome === "succeeded" && outputs !== undefined
             ? { _tag: "Succeeded", outputs, changes: heard.changes }

@@ -208,6 +208,26 @@ export type Done =
   | { readonly restored: ReadonlyArray<string> }
   | { readonly kept: ReadonlyArray<string> }
 
+/** What of these releases an install would put back; nothing is done about it. */
+export const driftOfReleases = Effect.fn("InnerReleases.drift")(function* (
+  releases: ReadonlyArray<InnerRelease>,
+  client: KubernetesClient,
+) {
+  const found: Array<string> = []
+  for (const release of releases) {
+    const newest = (yield* historyOf(client, release))[0]
+    if (newest?.status !== "deployed") {
+      found.push(`Release ${release.namespace}/${release.name} (${newest?.status ?? "missing"})`)
+      continue
+    }
+    const stored = yield* storedOf(client, release, newest.revision)
+    if (Option.isNone(stored)) continue
+    const drift = yield* findDrift(client, stored.value.documents, release.namespace)
+    found.push(...drift.found.map(named))
+  }
+  return found
+})
+
 /** Applies the deployed manifest again where an object of it is missing or edited; gives what that has put back. */
 const reapply = Effect.fn("InnerReleases.reapply")(function* (
   release: InnerRelease,

@@ -3,10 +3,9 @@
 // anything starts, and it goes when nothing of the session is left.
 
 import path from "node:path"
-import { DateTime, Duration, Effect, FileSystem, Option, Redacted } from "effect"
+import { DateTime, Duration, Effect, Option } from "effect"
 import { HttpTraceContext } from "effect/http"
 import { requireRoom } from "../Disk/FreeSpace.ts"
-import { Namespace } from "../Kubernetes/Kinds.ts"
 import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
 import { logOutput } from "../Process/ToolOutput.ts"
 import { type InstancePaths, type OperationMarker, StateStore } from "../StateStore/StateStore.ts"
@@ -17,7 +16,7 @@ import { engineEnvironment } from "./Environment.ts"
 import { exportState } from "./Exports.ts"
 import { awaitedNames, type Followed, follow, makeFollowed } from "./Follow.ts"
 import { type Done, makeWayForUpgrades, restoreReleases } from "./InnerReleases.ts"
-import { backendUrl, projectName, stackName, wrapperConfig } from "./Layout.ts"
+import { backendUrl } from "./Layout.ts"
 import { settle } from "./Locks.ts"
 import { exceeds } from "./MemoryBudget.ts"
 import { failureMessage, tail } from "./Messages.ts"
@@ -31,20 +30,14 @@ import {
   type OperationRequest,
   PulumiError,
 } from "./Pulumi.ts"
-import { kubeconfigSecrets, redaction } from "./Redact.ts"
 import { releasesInTheWay } from "./ReleasesInTheWay.ts"
 import { startRunner } from "./Runner.ts"
 import { type InnerRelease, readState, type StateSummary } from "./StateFile.ts"
 import { endRecovery, forgetSettings, isRecovering, restoreState } from "./StateRestore.ts"
+import { hangMessage, otherCluster, programRequest, redactionFor } from "./Subject.ts"
 import { makeWorkspace, type Workspace } from "./Workspace.ts"
 
 type OnProgress = (progress: OperationProgress) => Effect.Effect<void>
-
-const readPassphrase = Effect.fn("Pulumi.readPassphrase")(function* (file: string) {
-  const fs = yield* FileSystem.FileSystem
-  const text = yield* fs.readFileString(file).pipe(Effect.option)
-  return Option.filter(text, (passphrase) => passphrase.trim() !== "")
-})
 
 const marker = (request: OperationRequest, options: PulumiOptions, startedAt: string): OperationMarker => ({
   format: 1,
@@ -64,23 +57,10 @@ const runRequest = (
   paths: InstancePaths,
   workspace: Workspace,
   recover: boolean,
-): RunRequest => {
-  return {
-    type: "run",
-    projectDirectory: paths.project,
-    project: projectName,
-    stack: stackName,
-    config: {
-      ...Object.fromEntries(request.config),
-      [wrapperConfig.kubeconfig]: workspace.kubeconfig,
-      [wrapperConfig.clusterIdentifier]: request.clusterIdentifier,
-    },
-    secretConfig: Object.fromEntries(
-      [...request.secretConfig].map(([key, value]) => [key, Redacted.value(value)]),
-    ),
-    refresh: request.refresh || recover,
-  }
-}
+): RunRequest => ({
+  ...programRequest(request, paths, workspace),
+  refresh: request.refresh || recover,
+})
 
 /** Runs it. The caller knows that this operator runs nothing else for the instance. */
 export const runOperation = Effect.fn("Pulumi.run")(function* (
@@ -104,17 +84,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   const unwritable = failedBy("The state directory cannot be written to; look at the operator's state claim")
 
   yield* begin("read passphrase")
-  const passphrase = yield* readPassphrase(options.passphraseFile)
-  if (Option.isNone(passphrase)) {
-    return yield* failed(
-      `The passphrase file ${options.passphraseFile} is missing or empty; put back the passphrase Secret that this installation was made with`,
-    )
-  }
-  const redact = redaction([
-    passphrase.value,
-    ...kubeconfigSecrets(Redacted.value(request.kubeconfig)),
-    ...[...request.secretConfig.values()].map(Redacted.value),
-  ])
+  const redact = yield* redactionFor(request, options).pipe(Effect.mapError(({ message }) => failed(message)))
 
   followed.hear = (words) => logOutput("pulumi", words, redact)
 
@@ -216,26 +186,14 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     // The engine meets the same target, and says what is wrong with it.
     (way) => Effect.ignore(way),
   )
-  /** Whoever refreshes against silence, or against another cluster, drops from the state what is there. */
   const checkTarget = Effect.fnUntraced(
     function* () {
       yield* begin("check target")
-      const client = yield* kubernetes.connect(request.kubeconfig)
-      const system = yield* client.get(Namespace, { name: "kube-system" })
-      return Option.map(system, ({ metadata }) => metadata.uid)
+      const other = yield* otherCluster(request)
+      if (Option.isSome(other)) return yield* failed(`${other.value}; nothing was refreshed or applied`)
     },
-    Effect.scoped,
-    Effect.mapError((error) =>
-      failed(failureMessage({ step: followed.step, version, words: error.message, redact })),
-    ),
-    Effect.flatMap((uid) =>
-      Option.contains(uid, request.clusterIdentifier)
-        ? Effect.void
-        : Effect.fail(
-            failed(
-              `The target is another cluster (kube-system ${Option.getOrElse(uid, () => "missing")}) than the one this state is for (${request.clusterIdentifier}); nothing was refreshed or applied`,
-            ),
-          ),
+    Effect.catchTag("KubeError", (error) =>
+      Effect.fail(failed(failureMessage({ step: followed.step, version, words: error.message, redact }))),
     ),
   )
   const engine = Effect.fnUntraced(
@@ -363,11 +321,10 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
         namespace: ending.outputs.namespace,
         changes: ending.changes,
       } satisfies OperationOutputs
+    case "Planned":
+      return yield* failed("The runner has made a preview in the place of an operation")
     case "Hangs":
-      return yield* failed(
-        `The platform's program hangs and was cancelled: nothing was registered, awaited or heard of for ${Duration.format(Duration.fromInputUnsafe(options.hang ?? "5 minutes"))}; look at spec.version`,
-        "Cancelled",
-      )
+      return yield* failed(hangMessage(options), "Cancelled")
     case "Failed": {
       const message = failureMessage({
         step: ending.step,
@@ -387,7 +344,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   }
 }, Effect.scoped)
 
-export const timeoutMessage = (request: OperationRequest, followed: Followed): string => {
+export const timeoutMessage = (request: Pick<OperationRequest, "timeout">, followed: Followed): string => {
   const awaited = awaitedNames(followed)
   const what = awaited === "" ? "" : ` It was waiting for ${awaited}.`
   return `The operation did not end within ${Duration.format(request.timeout)} and was cancelled; look at what it waits for in the instance, or raise --install-timeout.${what}`

@@ -2,6 +2,7 @@
 // Requests go in over stdin, which also carries the secret config; its end means that the operator is gone.
 // Events come out on stdout; what the program and its libraries print there is sent to stderr by the runner.
 import { Schema } from "effect"
+import { PlannedStep } from "../../schema/Plan.ts"
 
 /** The file descriptor on which a runner writes. */
 export const eventDescriptor = 1
@@ -18,6 +19,8 @@ export const RunRequest = Schema.Struct({
   secretConfig: Schema.Record(Schema.String, Schema.String),
   /** Refresh, clearing pending creates, before `up`. */
   refresh: Schema.Boolean,
+  /** Nothing is made: what `up` would do after a refresh is told, and that is all. */
+  preview: Schema.optionalKey(Schema.Literal(true)),
 })
 export type RunRequest = typeof RunRequest.Type
 
@@ -62,6 +65,8 @@ export const RunnerEvent = Schema.Union([
   /** A sign of life that says nothing more. */
   Schema.Struct({ type: Schema.Literal("engine"), event: Schema.String }),
   Schema.Struct({ type: Schema.Literal("outputs"), outputs: Outputs }),
+  /** Of a preview, in the place of outputs: all that would be done. */
+  Schema.Struct({ type: Schema.Literal("planned"), steps: Schema.Array(PlannedStep) }),
   /** A request that this process must not serve (any more). */
   Schema.Struct({ type: Schema.Literal("refused"), message: Schema.String }),
   /** The last word of a run. */

@@ -2,6 +2,7 @@
 // the program once; interrupting it cancels the engine once and returns when nothing of its session is left.
 import { Context, Data, type Duration, type Effect, type Redacted } from "effect"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
+import type { PlannedStep } from "../../schema/Plan.ts"
 
 /** An installed `@di-framework/platform`, shared by all instances of that version. */
 export interface PlatformPackage {
@@ -45,6 +46,16 @@ export interface OperationOutputs {
   readonly namespace: string
   /** What the engine did: `create`, `update`, `same`, `delete`… and how many of each. */
   readonly changes: Readonly<Record<string, number>>
+}
+
+/** What is to be looked at: as an operation would have it. */
+export type PreviewRequest = Omit<OperationRequest, "kind" | "refresh" | "state" | "generation">
+
+export interface Preview {
+  /** What `up` would do after a refresh; what stays as it is is left out. */
+  readonly steps: ReadonlyArray<PlannedStep>
+  /** Objects of Helm releases inside the target that are missing or edited, which the engine does not see: `Secret ns/name (missing)`. */
+  readonly drifted: ReadonlyArray<string>
 }
 
 export class PulumiError extends Data.TaggedError("PulumiError")<{
@@ -94,5 +105,16 @@ export class Pulumi extends Context.Service<
       request: OperationRequest,
       onProgress: (progress: OperationProgress) => Effect.Effect<void>,
     ) => Effect.Effect<OperationOutputs, PulumiError>
+    /**
+     * What an operation would do, made against a copy of the state and what is in the target now. Nothing of the instance
+     * is written, its folder in the state directory among it. Fails when it would not be whole: an operation was cut off,
+     * or is at work. The caller holds the slot, as for `run`.
+     */
+    readonly preview: (
+      request: PreviewRequest,
+      onProgress: (progress: OperationProgress) => Effect.Effect<void>,
+    ) => Effect.Effect<Preview, PulumiError>
+    /** SHA-256, in hex, of the engine's state as it lies there: another one after whatever changes it; empty without one. */
+    readonly stateDigest: (key: InstanceKey, version: string) => Effect.Effect<string, PulumiError>
   }
 >()("platform-operator/Pulumi") {}

@@ -1,5 +1,6 @@
 // The live layer: composition only. Packages are fetched by fibers of the layer, so that an operation that is
 // cut off does not end a fetch that others wait for.
+import { createHash } from "node:crypto"
 import {
   Clock,
   Context,
@@ -13,7 +14,7 @@ import {
   Semaphore,
 } from "effect"
 import { ChildProcessSpawner } from "effect/process"
-import { formatKey } from "../../schema/InstanceKey.ts"
+import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
 import { Disk } from "../Disk/Disk.ts"
 import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
 import { Processes } from "../Process/Processes.ts"
@@ -22,7 +23,9 @@ import { runOperation } from "./Operation.ts"
 import type { PulumiOptions } from "./Options.ts"
 import { makePackageStore } from "./PackageStore.ts"
 import { makePluginStore } from "./PluginStore.ts"
-import { type PlatformPackage, Pulumi, PulumiError } from "./Pulumi.ts"
+import { runPreview } from "./Preview.ts"
+import { type PlatformPackage, type PreviewRequest, Pulumi, PulumiError } from "./Pulumi.ts"
+import { readStateText } from "./StateFile.ts"
 
 /** For the fetch of another version to end. */
 const patience = "1 minute"
@@ -62,6 +65,34 @@ const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
       (taken) => (Option.isSome(taken) ? fetching.release(1) : Effect.void),
     )
 
+  /** With the instance, and with a package that is as it was when it was verified. */
+  const alone = Effect.fnUntraced(function* <A, R>(
+    request: PreviewRequest,
+    work: Effect.Effect<A, PulumiError, R>,
+  ) {
+    const key = formatKey(request.key)
+    const take = Effect.suspend(() =>
+      running.has(key)
+        ? Effect.fail(
+            new PulumiError({
+              step: "check holder",
+              version: request.version,
+              message: `This operator is still at an earlier operation of ${key}; it waits for its end.`,
+              reason: "Locked",
+            }),
+          )
+        : Effect.sync(() => running.set(key, request.version)),
+    )
+    const verified = packages
+      .verify(request.package)
+      .pipe(Effect.tapError(() => Effect.sync(() => recent.delete(request.version))))
+    return yield* Effect.acquireUseRelease(
+      take,
+      () => Effect.andThen(verified, work),
+      () => Effect.sync(() => running.delete(key)),
+    )
+  })
+
   return Pulumi.of({
     fetch: Effect.fn("Pulumi.fetch")((version: string) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -85,32 +116,21 @@ const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
         )
       }),
     ),
-    run: (request, onProgress) => {
-      const key = formatKey(request.key)
-      const take = Effect.suspend(() =>
-        running.has(key)
-          ? Effect.fail(
-              new PulumiError({
-                step: "check holder",
-                version: request.version,
-                message: `This operator is still at an earlier operation of ${key}; it waits for its end.`,
-                reason: "Locked",
-              }),
-            )
-          : Effect.sync(() => running.set(key, request.version)),
+    run: (request, onProgress) =>
+      Effect.provideContext(alone(request, runOperation(request, onProgress, plugins, options)), context),
+    preview: (request, onProgress) =>
+      Effect.provideContext(alone(request, runPreview(request, onProgress, plugins, options)), context),
+    stateDigest: Effect.fn("Pulumi.stateDigest")(function* (key: InstanceKey, version: string) {
+      const text = yield* readStateText(store.paths(key)).pipe(
+        Effect.mapError(
+          ({ message }) => new PulumiError({ step: "check state", version, message, reason: "Failed" }),
+        ),
       )
-      const verified = packages
-        .verify(request.package)
-        .pipe(Effect.tapError(() => Effect.sync(() => recent.delete(request.version))))
-      return Effect.acquireUseRelease(
-        take,
-        () =>
-          Effect.andThen(verified, runOperation(request, onProgress, plugins, options)).pipe(
-            Effect.provideContext(context),
-          ),
-        () => Effect.sync(() => running.delete(key)),
-      )
-    },
+      return Option.match(text, {
+        onNone: () => "",
+        onSome: (state) => createHash("sha256").update(state).digest("hex"),
+      })
+    }, Effect.provideContext(context)),
     prune: Effect.fn("Pulumi.prune")((needed: ReadonlySet<string>) =>
       // Nothing is fetched meanwhile: what was just fetched, or runs, is needed by somebody who was not asked.
       Effect.gen(function* () {

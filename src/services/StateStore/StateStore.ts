@@ -4,6 +4,7 @@
 //   <state-dir>/instances/<namespace>/<name>/instance.json    the record
 //                                           /operation.json   what is running now
 //                                           /history.json     what has been done
+//                                           /plan.json        what operations would do
 //                                           /project/         the Pulumi project
 //                                           /backend/         its file backend
 //                                           /kept/<cluster>/  backends of clusters it was installed into before
@@ -80,6 +81,13 @@ export const InstanceRecord = Schema.Struct({
   behind: Schema.optionalKey(Schema.Literal(true)),
   /** The engine has begun inside of a maintenance window what has not succeeded since. */
   unfinished: Schema.optionalKey(Schema.Literal(true)),
+  /**
+   * The spec that was last begun to be applied: what is repaired while a newer one waits for its plan or for approval. Read
+   * by `agreedIn` alone: a spec that another version of the operator has written is no reason not to read the record.
+   */
+  agreed: Schema.optionalKey(
+    Schema.Struct({ uid: Schema.String, generation: Schema.Finite, spec: Schema.Unknown }),
+  ),
   /** An install that begins with no state, on purpose; gone with the one that succeeds. */
   anew: Schema.optionalKey(
     Schema.Struct({
@@ -147,6 +155,9 @@ export class StateStore extends Context.Service<
     /** The text as it was written; `None` when there is none. */
     readonly readHistory: (key: InstanceKey) => Effect.Effect<Option.Option<string>, StateStoreError>
     readonly writeHistory: (key: InstanceKey, text: string) => Effect.Effect<void, StateStoreError>
+    /** The newest plans, in the same way. */
+    readonly readPlan: (key: InstanceKey) => Effect.Effect<Option.Option<string>, StateStoreError>
+    readonly writePlan: (key: InstanceKey, text: string) => Effect.Effect<void, StateStoreError>
     readonly removeOperation: (key: InstanceKey) => Effect.Effect<void, StateStoreError>
     /** Makes the project and backend folders. */
     readonly prepare: (key: InstanceKey) => Effect.Effect<InstancePaths, StateStoreError>

@@ -114,6 +114,7 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
   const recordOf = (key: InstanceKey) => path.join(rootOf(key), "instance.json")
   const operationOf = (key: InstanceKey) => path.join(rootOf(key), "operation.json")
   const historyOf = (key: InstanceKey) => path.join(rootOf(key), "history.json")
+  const planOf = (key: InstanceKey) => path.join(rootOf(key), "plan.json")
 
   const checked = (key: InstanceKey) =>
     isKey(key)
@@ -252,6 +253,14 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
           write(Schema.String, key, historyOf(key), text),
           alone(key)(removeTemporaries(rootOf(key))),
         ),
+      onDisk,
+    ),
+    readPlan: Effect.fn("StateStore.readPlan")(function* (key) {
+      yield* checked(key)
+      return yield* readText(base, planOf(key))
+    }, onDisk),
+    writePlan: Effect.fn("StateStore.writePlan")(
+      (key, text) => write(Schema.String, key, planOf(key), text),
       onDisk,
     ),
     removeOperation: Effect.fn("StateStore.removeOperation")(function* (key) {

@@ -52,6 +52,7 @@ const work = {
   "Helm.uninstall": { what: "Uninstalls the release" },
   "Deletion.uninstall": { changes: true, what: "Uninstalls the vCluster, in the slot" },
   "Install.run": { changes: true, what: "An install, repair or the reinstall of a resync, in the slot" },
+  "Plan.run": { what: "A plan, in the slot: what an install would do" },
   "Install.prepare": { detail: true, what: "Client secret, storage root, package and tenant host image" },
   "Pulumi.fetch": { detail: true, what: "Package and plugin of a version, fetched or verified" },
   "Npm.install": { what: "npm installs the package" },
@@ -59,6 +60,7 @@ const work = {
     detail: true,
     what: "One run on an instance's state: earlier holder, project, state, engine",
   },
+  "Pulumi.preview": { detail: true, what: "One preview, on a copy of an instance's state" },
   "Pulumi.releases": { what: "Helm releases inside the instance, looked at and set right" },
   "pulumi.engine": {
     what: "The engine's process, from its start to its end; the engine's own spans are below it",
@@ -68,6 +70,7 @@ const work = {
   "pulumi.set config": { detail: true, what: "The runner sets the stack's config" },
   "pulumi.refresh": { what: "The engine looks at what the state says is there" },
   "pulumi.up": { what: "The engine makes it as the program says" },
+  "pulumi.preview": { what: "The engine says what it would make" },
   "pulumi.read outputs": { detail: true, what: "The runner reads the outputs" },
   "Process.runChild": { what: "A child process: helm, npm, or one that reads a package" },
 } satisfies Record<string, SpanRow>

@@ -17,20 +17,20 @@ const asleep: Rules = { ...noRules, sleep: Option.some({ askedAt: since, pods: 2
 const before = Date.parse("2026-11-07T01:58:00Z")
 const inside = Date.parse("2026-11-07T02:00:00Z")
 const windowed: Rules = { ...noRules, windows: Result.getSuccess(parseWindows("Sat 02:00-04:00")) }
-const openAll: ReadonlyArray<readonly [Start, "open"]> = [
-  [{ _tag: "TargetStep", step: "CreateNamespace" }, "open"],
-  [{ _tag: "TargetStep", step: "ReapplyRelease" }, "open"],
-  [{ _tag: "TargetStep", step: "BeginResync" }, "open"],
-  [{ _tag: "Install", reason: "FirstInstall" }, "open"],
-  [{ _tag: "Install", reason: "Retry" }, "open"],
-  [{ _tag: "Install", reason: "SpecChanged" }, "open"],
-  [{ _tag: "Install", reason: "Resync" }, "open"],
-]
-const step = (step: Extract<Start, { _tag: "TargetStep" }>["step"]): Start => ({ _tag: "TargetStep", step })
 const install = (reason: Extract<Start, { _tag: "Install" }>["reason"]): Start => ({
   _tag: "Install",
   reason,
 })
+const openAll: ReadonlyArray<readonly [Start, "open"]> = [
+  [{ _tag: "TargetStep", step: "CreateNamespace" }, "open"],
+  [{ _tag: "TargetStep", step: "ReapplyRelease" }, "open"],
+  [{ _tag: "TargetStep", step: "BeginResync" }, "open"],
+  [install("FirstInstall"), "open"],
+  [install("Retry"), "open"],
+  [install("SpecChanged"), "open"],
+  [install("Resync"), "open"],
+]
+const step = (step: Extract<Start, { _tag: "TargetStep" }>["step"]): Start => ({ _tag: "TargetStep", step })
 
 const answers: ReadonlyArray<
   readonly [string, Rules, number, ReadonlyArray<readonly [Start, Closed["_tag"] | "open"]>]
@@ -160,5 +160,26 @@ describe("what may begin", () => {
       whyNot(install("RepairDue"), windowed, before),
       Option.some({ _tag: "OutsideWindow", opensAt: inside }),
     )
+  })
+})
+
+describe("over a change that waits, where nobody knows what counts meanwhile", () => {
+  const rules: Rules = {
+    ...noRules,
+    undecided: Option.some({
+      _tag: "Waits",
+      change: { version: "6.0.23", generation: 3 },
+      plan: Option.none(),
+      again: true,
+      approval: true,
+      instead: Option.none(),
+    }),
+  }
+
+  it("nothing is installed, and the target is looked after", () => {
+    for (const reason of ["RepairDue", "SpecChanged", "VersionChanged", "Retry", "Resync"] as const)
+      assert.strictEqual(Option.getOrUndefined(whyNot(install(reason), rules, before))?._tag, "Waits", reason)
+    for (const tag of ["ReapplyRelease", "BeginResync", "ApplyNetworkPolicies"] as const)
+      assert.isTrue(Option.isNone(whyNot(step(tag), rules, before)), tag)
   })
 })

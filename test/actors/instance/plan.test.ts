@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Equal, Option, Result, Schema } from "effect"
 import type { Decision } from "../../../src/actors/instance/Decision.ts"
-import { noRules } from "../../../src/actors/instance/gate.ts"
+import { type Closed, noRules, type Rules } from "../../../src/actors/instance/gate.ts"
 import type { InstallOperation, Operation } from "../../../src/actors/instance/Operation.ts"
 import { installDue, type PlanInput, plan } from "../../../src/actors/instance/plan.ts"
 import { isInline, type TargetVerdict } from "../../../src/actors/instance/target/TargetState.ts"
@@ -45,6 +45,7 @@ const helm: Operation = {
   changes: [],
 }
 const uninstall: Operation = { _tag: "Uninstall" }
+const look: Operation = { _tag: "Plan", version: "1.0.0", generation: 1, slot: "spec" }
 
 /** A Ready instance at generation 1 whose last install ended ten minutes ago. */
 const settled: PlanInput = {
@@ -58,6 +59,7 @@ const settled: PlanInput = {
   running: Option.none(),
   installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 10 * minute, early: 0 }),
   config: new Map(),
+  planning: Option.none(),
   editedAt: 0,
   superseded: false,
   resyncPending: false,
@@ -74,6 +76,17 @@ const due: PlanInput = {
   ...settled,
   installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 30 * minute, early: 0 }),
 }
+
+const waitsFor: Extract<Closed, { readonly _tag: "Waits" }> = {
+  _tag: "Waits",
+  change: { version: "6.0.23", generation: 2 },
+  plan: Option.none(),
+  again: true,
+  approval: true,
+  instead: Option.none(),
+}
+/** A change waits, and nobody knows what counts meanwhile. */
+const undecided: Rules = { ...noRules, undecided: Option.some(waitsFor) }
 
 /** Edited five seconds ago. */
 const edited: PlanInput = {
@@ -332,6 +345,96 @@ describe("the plan", () => {
   }
 })
 
+describe("a plan that is to be made", () => {
+  const planning = (at: number, generation = 1) => Option.some({ version: "6.0.23", generation, at })
+  const toMake: Decision = { _tag: "Plan", version: "6.0.23", generation: 1 }
+  const looking: Operation = { _tag: "Plan", version: "6.0.23", generation: 1, slot: "version" }
+  const changed: PlanInput = { ...settled, version: "6.0.23", generation: 2 }
+
+  it.each<readonly [string, PlanInput, Decision]>([
+    ["is made", { ...settled, planning: planning(now) }, toMake],
+    [
+      "is waited for after one that has failed",
+      { ...settled, planning: planning(now + minute) },
+      {
+        _tag: "Wait",
+        wakes: [
+          { timer: "repair", at: now + 20 * minute },
+          { timer: "retry", at: now + minute },
+        ],
+      },
+    ],
+    [
+      "keeps no install waiting",
+      { ...changed, planning: planning(now) },
+      { _tag: "Install", reason: "VersionChanged", refresh: false },
+    ],
+    ["is made of what may not begin", { ...changed, rules: undecided, planning: planning(now) }, toMake],
+    [
+      "does not hold up a repair",
+      { ...due, planning: planning(now) },
+      { _tag: "Install", reason: "RepairDue", refresh: true },
+    ],
+    [
+      "waits for its target",
+      { ...settled, target: waiting, planning: planning(now) },
+      wait("poll", now + 10 * second),
+    ],
+    [
+      "goes on while it is wanted",
+      { ...settled, running: Option.some(looking), planning: planning(now) },
+      wait("poll", now + 10 * second),
+    ],
+    [
+      "is given up when it is not",
+      { ...settled, running: Option.some(looking) },
+      { _tag: "CancelOperation", because: "nobody waits for this plan any more" },
+    ],
+    [
+      "is given up when the spec is another one",
+      { ...changed, rules: undecided, running: Option.some(looking), planning: planning(now, 2) },
+      { _tag: "CancelOperation", because: "nobody waits for this plan any more" },
+    ],
+    [
+      "is let end before a repair, and before another try of what may never succeed",
+      { ...due, lastInstallFailed: true, running: Option.some(looking), planning: planning(now) },
+      wait("poll", now + 10 * second),
+    ],
+    [
+      "is given up for a change that may begin",
+      { ...changed, running: Option.some(looking), planning: planning(now) },
+      { _tag: "CancelOperation", because: "an install goes before it" },
+    ],
+    [
+      "is given up for a resync",
+      { ...settled, resyncPending: true, running: Option.some(looking), planning: planning(now) },
+      { _tag: "CancelOperation", because: "an install goes before it" },
+    ],
+    [
+      "is given up with its target",
+      { ...settled, target: acting, running: Option.some(looking), planning: planning(now) },
+      { _tag: "CancelOperation", because: "the target was lost" },
+    ],
+  ])("%s", (_, input, then) => {
+    assert.deepStrictEqual(plan(input), then)
+  })
+
+  it("that has come leaves a change waiting over what nobody knows, without a timer", () => {
+    const decision = plan({ ...changed, rules: undecided })
+    assert.deepStrictEqual(decision, { _tag: "Hold", closed: waitsFor, wakes: [] })
+  })
+
+  it("ends no install of what nobody has agreed to any more, once the engine is at it", () => {
+    const running = (stage: "waiting" | "running") =>
+      Option.some({ ...install, generation: 2, progress: { ...install.progress, stage } })
+    assert.deepStrictEqual(
+      plan({ ...settled, running: running("waiting") }),
+      cancel("it may not begin any more"),
+    )
+    assert.deepStrictEqual(plan({ ...settled, running: running("running") }), wait("poll", now + 10 * second))
+  })
+})
+
 const millis = Schema.Finite.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 2 * now }))
 const maybe = <S extends Schema.Constraint>(schema: S) => Schema.OptionFromNullOr(schema)
 /** Closed now. */
@@ -345,7 +448,16 @@ const inputs = Arbitrary.schema(
     version: Schema.Literals(["1.0.0", "2.0.0"]),
     generation: Schema.Literals([1, 2]),
     target: Schema.Literals(["ready", "waiting", "stuck", "acting", "mending"]),
-    running: Schema.Literals(["nothing", "install", "helm", "uninstall"]),
+    running: Schema.Literals(["nothing", "install", "helm", "uninstall", "look"]),
+    planning: Schema.toType(
+      maybe(
+        Schema.Struct({
+          version: Schema.Literals(["1.0.0", "2.0.0"]),
+          generation: Schema.Literals([1, 2]),
+          at: millis,
+        }),
+      ),
+    ),
     installed: Schema.toType(
       maybe(
         Schema.Struct({
@@ -380,7 +492,7 @@ const inputs = Arbitrary.schema(
         pausedSince: raw.paused ? Option.some("2026-11-03T12:00:00Z") : Option.none(),
       },
       target: { ready, waiting, stuck, acting, mending }[raw.target],
-      running: Option.fromNullishOr({ nothing: undefined, install, helm, uninstall }[raw.running]),
+      running: Option.fromNullishOr({ nothing: undefined, install, helm, uninstall, look }[raw.running]),
     }),
   ),
 )
@@ -417,7 +529,8 @@ describe("the plan, whatever is known", () => {
       assert.notStrictEqual(decision._tag, "Install")
       if (decision._tag === "TargetStep") assert.strictEqual(decision.step._tag, "ApplyProtection")
       // As ever, one whose target is lost is ended.
-      if (decision._tag === "CancelOperation") assert.notStrictEqual(input.target._tag, "Ready")
+      if (decision._tag === "CancelOperation" && !Option.contains(input.running, look))
+        assert.notStrictEqual(input.target._tag, "Ready")
       // A timer that is over already would wake the actor again at once, for ever.
       if (decision._tag === "Hold") assert.isTrue(decision.wakes.every(({ at }) => at > now))
     },
@@ -432,7 +545,8 @@ describe("the plan, whatever is known", () => {
       const decision = plan({ ...input, deleting: false, rules: { ...noRules, sleep } })
       assert.notStrictEqual(decision._tag, "Install")
       if (decision._tag === "TargetStep") assert.strictEqual(decision.step._tag, "ApplyProtection")
-      if (decision._tag === "CancelOperation") assert.notStrictEqual(input.target._tag, "Ready")
+      if (decision._tag === "CancelOperation" && !Option.contains(input.running, look))
+        assert.notStrictEqual(input.target._tag, "Ready")
       if (decision._tag === "Hold") assert.isTrue(decision.wakes.every(({ at }) => at > now))
     },
     many,
@@ -442,7 +556,7 @@ describe("the plan, whatever is known", () => {
     "begins no repair and no upgrade outside of a maintenance window, and holds up nothing else",
     { input: inputs },
     ({ input }) => {
-      const open = { ...input, rules: noRules }
+      const open = { ...input, rules: noRules, planning: Option.none() }
       const windowed = plan({ ...open, rules: { ...noRules, windows: hourly } })
       const decided = plan(open)
       const waits = Option.exists(installDue(open), (due) => due === "RepairDue" || due === "VersionChanged")
@@ -524,6 +638,7 @@ describe("the plan, whatever is known", () => {
         lastInstallFailed: false,
         resyncPending: false,
         retryAt: Option.none(),
+        planning: Option.none(),
       })
       assert.deepStrictEqual(after, wait("repair", now + 0.95 * input.repairIntervalMillis))
     },

@@ -5,6 +5,8 @@ import { formatKey } from "../../../src/schema/InstanceKey.ts"
 import {
   type OperationProgress,
   type OperationRequest,
+  type Preview,
+  type PreviewRequest,
   Pulumi,
   PulumiError,
 } from "../../../src/services/Pulumi/Pulumi.ts"
@@ -12,10 +14,12 @@ import { type InstanceRecord, StateStore } from "../../../src/services/StateStor
 
 const FETCH_TAKES = Duration.seconds(5)
 const RUN_TAKES = Duration.minutes(1)
+const LOOK_TAKES = Duration.seconds(20)
 
 export const makeStateStore = () => {
   const records = new Map<string, InstanceRecord>()
   const histories = new Map<string, string>()
+  const plans = new Map<string, string>()
   const states = new Set<string>()
   /** Clusters whose states are kept aside, by instance. */
   const kept = new Map<string, ReadonlyArray<string>>()
@@ -36,6 +40,8 @@ export const makeStateStore = () => {
     ),
     readHistory: (key) => Effect.sync(() => Option.fromUndefinedOr(histories.get(formatKey(key)))),
     writeHistory: (key, text) => Effect.sync(() => void histories.set(formatKey(key), text)),
+    readPlan: (key) => Effect.sync(() => Option.fromUndefinedOr(plans.get(formatKey(key)))),
+    writePlan: (key, text) => Effect.sync(() => void plans.set(formatKey(key), text)),
     installedVersions: Effect.sync(
       () => new Set([...records.values()].flatMap(({ installed }) => installed?.version ?? [])),
     ),
@@ -56,9 +62,10 @@ export const makeStateStore = () => {
         states.delete(formatKey(key))
         records.delete(formatKey(key))
         histories.delete(formatKey(key))
+        plans.delete(formatKey(key))
       }),
   })
-  return { layer, records, histories, states, kept }
+  return { layer, records, histories, plans, states, kept }
 }
 
 /** One operation of the engine, as it was asked for and as it ended. */
@@ -70,8 +77,19 @@ export interface Run {
   outcome: "running" | "succeeded" | "failed" | "interrupted"
 }
 
+/** One preview. */
+export interface Look {
+  readonly request: PreviewRequest
+  outcome: "running" | "succeeded" | "failed" | "interrupted"
+}
+
 export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>) => {
   const runs: Array<Run> = []
+  const looks: Array<Look> = []
+  /** Errors that the next previews end with. */
+  const lookFailures: Array<PulumiError["reason"] | "Defect"> = []
+  /** What previews find from now on. */
+  const seen: { preview: Preview } = { preview: { steps: [], drifted: [] } }
   const fetches: Array<string> = []
   /** Errors that the next operations end with. */
   const failures: Array<PulumiError["reason"]> = []
@@ -129,7 +147,47 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
     )
   })
 
+  const preview = Effect.fnUntraced(function* (request: PreviewRequest) {
+    const key = formatKey(request.key)
+    if (runs.some((each) => each.outcome === "running" && formatKey(each.request.key) === key))
+      return yield* Effect.die(new Error(`a preview during an operation on ${key}`))
+    const look: Look = { request, outcome: "running" }
+    looks.push(look)
+    return yield* Effect.sleep(LOOK_TAKES).pipe(
+      Effect.andThen(
+        Effect.suspend(() => {
+          const reason = lookFailures.shift()
+          if (reason === "Defect") return Effect.die(new Error("a defect in a preview"))
+          return reason === undefined
+            ? Effect.succeed(seen.preview)
+            : Effect.fail(
+                new PulumiError({
+                  step: "preview",
+                  version: request.version,
+                  message: "the program throws",
+                  reason,
+                }),
+              )
+        }),
+      ),
+      Effect.onExit((exit) =>
+        Effect.sync(() => {
+          const interrupted =
+            exit._tag === "Failure" && exit.cause.reasons.some(({ _tag }) => _tag === "Interrupt")
+          look.outcome = exit._tag === "Success" ? "succeeded" : interrupted ? "interrupted" : "failed"
+        }),
+      ),
+    )
+  })
+
   const layer = Layer.mock(Pulumi, {
+    preview,
+    // Each operation changes it.
+    stateDigest: (key) =>
+      Effect.sync(() => {
+        const own = runs.filter(({ request }) => formatKey(request.key) === formatKey(key))
+        return `${own.length}`
+      }),
     prune: () => Effect.void,
     fetch: (version) =>
       Effect.gen(function* () {
@@ -144,5 +202,5 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
       }),
     run,
   })
-  return { layer, runs, failures, endless, sayings, found }
+  return { layer, runs, looks, lookFailures, seen, failures, endless, sayings, found, fetches }
 }

@@ -125,6 +125,8 @@ const pulumi = Layer.effect(
           approvedHostBuilds: [tenantHost],
         }),
       prune: () => Effect.void,
+      stateDigest: () => Effect.succeed(""),
+      preview: () => Effect.succeed({ steps: [], drifted: [] }),
       run: Effect.fnUntraced(
         function* ({ key }, onProgress) {
           yield* Effect.mapError(store.prepare(key), ({ message }) => message)

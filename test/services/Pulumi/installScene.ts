@@ -15,7 +15,7 @@ import { tmpdir } from "node:os"
 import path from "node:path"
 import { assert } from "@effect/vitest"
 import { Duration, Effect, FileSystem, Layer, Redacted } from "effect"
-import { type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
+import { type OperationRequest, type PreviewRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
 import { packVersion } from "../../fixtures/platform/pack.mts"
@@ -140,8 +140,17 @@ export const installScene = Effect.gen(function* () {
         }),
       ),
     ).pipe(Effect.provideContext(context))
+  const preview = (own: Partial<PreviewRequest> = {}) =>
+    Pulumi.use((pulumi) =>
+      pulumi.preview({ ...request, ...own }, ({ step }) => Effect.sync(() => void steps.push(step))),
+    ).pipe(Effect.provideContext(context))
+  const stateDigest = Pulumi.use((pulumi) => pulumi.stateDigest(request.key, request.version)).pipe(
+    Effect.provideContext(context),
+  )
   return {
     root,
+    preview,
+    stateDigest,
     api,
     request,
     fetch,

@@ -4,6 +4,7 @@ import { projectName, stackName } from "../../../src/services/Pulumi/Layout.ts"
 import type { RunnerEvent } from "../../../src/services/Pulumi/Protocol.ts"
 import type { ApiClient } from "../kubernetes/ApiServer.ts"
 import { makeLedger } from "../pulumi/Ledger.ts"
+import { preview } from "../pulumi/Preview.ts"
 import { RoundTrip } from "../pulumi/provider/Objects.ts"
 import { keptPending, refresh } from "../pulumi/Refresh.ts"
 import { makeCounter, type Run } from "../pulumi/Run.ts"
@@ -52,6 +53,20 @@ const runOf = Effect.fnUntraced(function* (options: EngineOptions, clearPendingC
     connect: (kubeconfig) => ({ kubeconfig, open, volume, patchForce: true, cancelled }),
   }
   return run
+})
+
+/** What would be done, and nothing is. */
+export const enginePreview = Effect.fnUntraced(function* (options: EngineOptions) {
+  yield* Effect.sleep(Duration.sum(startTime, lookTime))
+  const run = yield* runOf(options, false)
+  const { volume, directory, config, stack } = options
+  const steps = yield* preview(
+    stack.deployment,
+    (ledger) => ({ ...run, ledger }),
+    () => startProgram(volume, directory, projectName, config, true),
+  ).pipe(Effect.provideService(RoundTrip, Duration.zero))
+  yield* Effect.sleep(yield* endTime)
+  return steps
 })
 
 const endTime = Effect.map(Random.nextIntBetween(leastEnd, mostEnd), Duration.millis)

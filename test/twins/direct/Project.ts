@@ -41,7 +41,10 @@ export const kubeconfigFile = (
   return file
 }
 
-export const configOf = (request: OperationRequest, kubeconfig: string): StackConfig =>
+export const configOf = (
+  request: Pick<OperationRequest, "config" | "secretConfig" | "clusterIdentifier">,
+  kubeconfig: string,
+): StackConfig =>
   new Map(
     [
       ...[...request.config].map(([key, value]) => ({ key, value, secret: false })),

@@ -1,13 +1,19 @@
 // The operator's `Pulumi` service, straight on the engine twin: packages are fetched as in the live layer, once; an
 // operation is the engine's refresh and up on a state in memory. Helm releases inside are looked after by the operator's
 // own code. Not here: passphrases, locks, the backend's files, runners; for these is the world at the operator's edge.
+import { createHash } from "node:crypto"
 import { Clock, Context, Deferred, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import { ChildProcessSpawner } from "effect/process"
-import { formatKey } from "../../../src/schema/InstanceKey.ts"
+import { formatKey, type InstanceKey } from "../../../src/schema/InstanceKey.ts"
 import { Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
 import { Processes } from "../../../src/services/Process/Processes.ts"
 import { deedOf, makeFollowed, wordsOf } from "../../../src/services/Pulumi/Follow.ts"
-import { type Done, makeWayForUpgrades, restoreReleases } from "../../../src/services/Pulumi/InnerReleases.ts"
+import {
+  type Done,
+  driftOfReleases,
+  makeWayForUpgrades,
+  restoreReleases,
+} from "../../../src/services/Pulumi/InnerReleases.ts"
 import { failureMessage } from "../../../src/services/Pulumi/Messages.ts"
 import { timeoutMessage } from "../../../src/services/Pulumi/Operation.ts"
 import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
@@ -16,6 +22,7 @@ import {
   type OperationOutputs,
   type OperationProgress,
   type OperationRequest,
+  type PreviewRequest,
   Pulumi,
   PulumiError,
 } from "../../../src/services/Pulumi/Pulumi.ts"
@@ -26,7 +33,7 @@ import type { Files } from "../files/Files.ts"
 import type { ApiClient, ApiServer } from "../kubernetes/ApiServer.ts"
 import { CliError } from "../pulumi/Errors.ts"
 import { commandFailed, readOutputs } from "../pulumi/Runner.ts"
-import { type EngineOptions, engineRefresh, engineUp } from "./Engine.ts"
+import { type EngineOptions, enginePreview, engineRefresh, engineUp } from "./Engine.ts"
 import { configOf, kubeconfigFile, writeProject } from "./Project.ts"
 import { releasesIn } from "./Releases.ts"
 import { findStack, makeStack } from "./Stacks.ts"
@@ -221,7 +228,73 @@ const make = Effect.fnUntraced(function* (options: PulumiOptions, machine: Machi
     return { endpoints: outputs.endpoints, namespace: outputs.namespace, changes } satisfies OperationOutputs
   })
 
-  return Pulumi.of({ fetch: live.fetch, prune: live.prune, run: operate })
+  const look = Effect.fnUntraced(function* (
+    request: PreviewRequest,
+    onProgress: (progress: OperationProgress) => Effect.Effect<void>,
+  ) {
+    const { key, version } = request
+    const kubeconfig = Redacted.value(request.kubeconfig)
+    const followed = makeFollowed()
+    const errors: Array<string> = []
+    const cancelled = yield* Deferred.make<void>()
+    const redact = redaction([
+      ...kubeconfigSecrets(kubeconfig),
+      ...[...request.secretConfig.values()].map(Redacted.value),
+    ])
+    const failed = (message: string, reason: PulumiError["reason"] = "Failed") =>
+      new PulumiError({ step: followed.step, version, message, reason })
+    const said = (words: string, reason: PulumiError["reason"] = "Failed") =>
+      failed(failureMessage({ step: followed.step, version, words, redact }), reason)
+    const begin = (step: string) => {
+      followed.step = step
+      return onProgress({ step })
+    }
+    yield* begin("check state")
+    const stack = findStack(files, store.paths(key).backend)
+    if (stack === undefined) return yield* failed("There is no state that a preview could be made against")
+    if (stack.running) return yield* failed("An operation was cut off", "Locked")
+    const root = `${options.tmpDir}/preview-${formatKey(key).replace("/", "-")}`
+    const project = `${root}/project`
+    const whole = Effect.gen(function* () {
+      files.mkdirs(project, 0o700)
+      writeProject(files, { root, project, backend: root }, request.package, options.wrapperPath)
+      yield* begin("preview")
+      yield* Effect.sleep(startTime)
+      const steps = yield* enginePreview({
+        stack,
+        volume: files,
+        directory: project,
+        config: configOf(request, kubeconfigFile(files, options.memoryDir, key, kubeconfig)),
+        open,
+        emit: (event) => {
+          if (event.type === "diagnostic" && event.severity === "error") errors.push(event.message)
+        },
+        cancelled,
+      }).pipe(Effect.mapError(commandFailed))
+      const client = yield* kubernetes.connect(request.kubeconfig)
+      return { steps, drifted: yield* driftOfReleases(releasesIn(stack.deployment), client) }
+    }).pipe(
+      Effect.scoped,
+      Effect.mapError(({ message }) => said(wordsOf(errors, message))),
+      Effect.ensuring(Effect.sync(() => files.remove(root))),
+    )
+    return yield* whole.pipe(
+      Effect.timeoutOrElse({
+        duration: request.timeout,
+        orElse: () => Effect.fail(failed(timeoutMessage(request, followed), "Cancelled")),
+      }),
+    )
+  })
+
+  const stateDigest = (key: InstanceKey) =>
+    Effect.sync(() => {
+      const stack = findStack(files, store.paths(key).backend)
+      return stack === undefined
+        ? ""
+        : createHash("sha256").update(JSON.stringify(stack.deployment)).digest("hex")
+    })
+
+  return Pulumi.of({ fetch: live.fetch, prune: live.prune, run: operate, preview: look, stateDigest })
 })
 
 /** Needs what the live layer needs. */

@@ -2,12 +2,14 @@
 // target. Both are in the runner's session. The CLI ends with the runner; the provider lives on when the two are killed,
 // and ends what it was doing (seen).
 import { Clock, Deferred, Effect, Exit, Queue, Random } from "effect"
+import type { PlannedStep } from "../../../src/schema/Plan.ts"
 import type { RunnerEvent, RunRequest } from "../../../src/services/Pulumi/Protocol.ts"
 import type { ApiClient } from "../kubernetes/ApiServer.ts"
 import type { ProcessContext, Program as ProcessProgram } from "../processes/Program.ts"
 import { lock, unlock, writeHistory } from "./Backend.ts"
 import type { CliError } from "./Errors.ts"
 import { checkpointWriter, makeLedger } from "./Ledger.ts"
+import { preview } from "./Preview.ts"
 import { ProviderError } from "./provider/Objects.ts"
 import { keptPending, refresh } from "./Refresh.ts"
 import { makeCounter, type Run } from "./Run.ts"
@@ -30,6 +32,8 @@ export interface Machine extends Target {
 export interface Result {
   readonly outputs: Properties
   readonly changes: Readonly<Record<string, number>>
+  /** Of a preview. */
+  readonly steps?: ReadonlyArray<PlannedStep>
 }
 
 type Work = Effect.Effect<void>
@@ -47,7 +51,7 @@ const providerProcess =
     })
 
 export interface CliCall {
-  readonly kind: "refresh" | "up"
+  readonly kind: "refresh" | "up" | "preview"
   readonly request: RunRequest
   readonly context: StackContext
   readonly machine: Machine
@@ -74,10 +78,10 @@ const operate = Effect.fnUntraced(function* (call: CliCall, remote: Run["remote"
     clients.set(key, client)
     return client
   }
-  const run: Run = {
+  const runOn = (on: Run["ledger"]): Run => ({
     project,
     stack,
-    ledger,
+    ledger: on,
     emit,
     remote,
     cancelled,
@@ -88,8 +92,15 @@ const operate = Effect.fnUntraced(function* (call: CliCall, remote: Run["remote"
       patchForce: context.env.PULUMI_K8S_ENABLE_PATCH_FORCE === "true",
       cancelled,
     }),
+  })
+  const run = runOn(ledger)
+  const start = () =>
+    startProgram(context.backend.volume, context.directory, project, config, call.kind === "preview")
+  if (call.kind === "preview") {
+    const steps = yield* preview(deployment, runOn, start)
+    emit({ type: "engine", event: "summary" })
+    return { outputs: {}, changes: {}, steps } satisfies Result
   }
-  const start = () => startProgram(context.backend.volume, context.directory, project, config)
   const exit: Exit.Exit<Properties, CliError> = yield* Effect.exit(
     call.kind === "up" ? up(run, start, counter) : Effect.as(refresh(run, counter), {}),
   )
@@ -150,12 +161,13 @@ export const cliProcess =
         Effect.gen(function* () {
           yield* cliCall
           const holder = { pid: process.pid, username: env.USER ?? "root", hostname: call.machine.hostname }
-          const file = yield* lock(backend, holder)
+          // A preview takes none (read in 3.274.1).
+          const file = call.kind === "preview" ? undefined : yield* lock(backend, holder)
           const provider = process.fork("pulumi-resource-kubernetes", providerProcess(work, end), {
             ownGroup: true,
           })
           return yield* operate(call, makeRemote(process, work, provider)).pipe(
-            Effect.ensuring(Effect.ignore(unlock(backend, file))),
+            Effect.ensuring(file === undefined ? Effect.void : Effect.ignore(unlock(backend, file))),
           )
         }),
       )

@@ -26,7 +26,7 @@ export const deleteRest = Effect.fnUntraced(function* (
   for (const old of surplus) {
     const operation = old.delete === true ? "delete-replaced" : "delete"
     tell(run, old, "started", operation)
-    const isLeft = !old.custom || isProvider(old) || old.retainOnDelete === true
+    const isLeft = run.dry !== undefined || !old.custom || isProvider(old) || old.retainOnDelete === true
     const pending: PendingOperation = { resource: old, type: "deleting" }
     yield* run.ledger.begin(pending)
     const work = isLeft

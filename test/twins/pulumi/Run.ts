@@ -17,6 +17,8 @@ export interface Run {
   readonly connect: (kubeconfig: string, cancelled: Deferred.Deferred<void>) => Connection
   /** Completed by whoever stops the engine. */
   readonly cancelled: Deferred.Deferred<void>
+  /** Of a preview: nothing is done, and this hears of what would be. */
+  readonly dry?: (operation: string, resource: Told) => void
 }
 
 export const providerType = "pulumi:providers:kubernetes"
@@ -59,7 +61,7 @@ const releaseOf = ({ type, inputs, parent, provider }: Told) =>
       }
     : {}
 
-type Told = Pick<ResourceState, "urn" | "custom" | "type" | "inputs" | "parent" | "provider">
+export type Told = Pick<ResourceState, "urn" | "custom" | "type" | "inputs" | "parent" | "provider">
 
 /** Tells of one step, as the engine's events do: components are never awaited. */
 export const tell = (
@@ -67,7 +69,8 @@ export const tell = (
   resource: Told,
   state: "started" | "done" | "failed",
   operation: string,
-): void =>
+): void => {
+  if (state === "started") run.dry?.(operation, resource)
   run.emit(
     resource.custom
       ? {
@@ -79,6 +82,7 @@ export const tell = (
         }
       : { type: "engine", event: "component" },
   )
+}
 
 export const tellError = (run: Run, message: string): void =>
   run.emit({ type: "diagnostic", severity: "error", message })

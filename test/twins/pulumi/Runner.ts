@@ -87,7 +87,7 @@ const runProgram = Effect.fnUntraced(function* (
     told.step = step
     emit({ type: "step", step })
   })
-  const operation = Effect.fnUntraced(function* (kind: "refresh" | "up") {
+  const operation = Effect.fnUntraced(function* (kind: "refresh" | "up" | "preview") {
     yield* begin(kind)
     const result = yield* Deferred.make<Result, CliError>()
     const cli = process.fork(
@@ -113,11 +113,15 @@ const runProgram = Effect.fnUntraced(function* (
   yield* Effect.mapError(createOrSelect(context, request.stack), commandFailed)
   yield* begin("set config")
   yield* Effect.mapError(setConfig(context, request), commandFailed)
+  if (request.preview === true) {
+    const { steps = [] } = yield* operation("preview")
+    return { type: "planned", steps } as const
+  }
   if (request.refresh) yield* operation("refresh")
   const result = yield* operation("up")
   told.step = "read outputs"
   emit({ type: "step", step: "read outputs" })
-  return yield* readOutputs(result)
+  return { type: "outputs", outputs: yield* readOutputs(result) } as const
 })
 
 /** Reads requests to the end of its input, which says that the operator is gone. */
@@ -177,7 +181,7 @@ const operation = Effect.fnUntraced(function* (process: ProcessContext, machine:
     return 0
   }
   if (exit._tag === "Success") {
-    emit({ type: "outputs", outputs: exit.success })
+    emit(exit.success)
     return finish("succeeded", "")
   }
   return finish((yield* Deferred.isDone(cancelled)) ? "cancelled" : "failed", exit.failure.message)

@@ -125,7 +125,9 @@ export const makeStep = (
     const make = (replaced?: ResourceState) => {
       const work = isProvider(goal)
         ? Effect.map(randomUuid, (id): Made => ({ id, inputs, outputs: inputs }))
-        : run.remote(create(connection, bare, inputs))
+        : run.dry === undefined
+          ? run.remote(create(connection, bare, inputs))
+          : Effect.succeed<Made>({ id: old?.id ?? "", inputs, outputs: inputs })
       return journaled({ resource: bare, type: "creating" }, undefined, work, stateOf, replaced)
     }
 
@@ -145,7 +147,10 @@ export const makeStep = (
       if (first) {
         const operation: PendingOperation = { resource: old, type: "deleting" }
         yield* ledger.begin(operation)
-        yield* told("delete-replaced", run.remote(destroy(connectionOf(run, before), old)))
+        yield* told(
+          "delete-replaced",
+          run.dry === undefined ? run.remote(destroy(connectionOf(run, before), old)) : Effect.void,
+        )
         yield* ledger.end(operation, old, undefined)
       }
       const state = yield* told("create-replacement", make(first ? undefined : old))
@@ -164,9 +169,10 @@ export const makeStep = (
       counter.add("same")
       return state
     }
-    const work = isProvider(goal)
-      ? Effect.succeed<Made>({ id: old.id ?? "", inputs, outputs: inputs })
-      : run.remote(update(connection, old, inputs))
+    const work =
+      isProvider(goal) || run.dry !== undefined
+        ? Effect.succeed<Made>({ id: old.id ?? "", inputs, outputs: inputs })
+        : run.remote(update(connection, old, inputs))
     const state = yield* told(
       "update",
       journaled(

@@ -1,9 +1,10 @@
 // One install or repair, start to end, as it runs in the slot: what can be settled first, then, with a permit, the
 // engine. The record is written before the first `up` (what a cleanup must know) and again when the operation has
 // proved what it proves.
-import { Clock, DateTime, Effect, Option, Random } from "effect"
+import { Clock, DateTime, Effect, Equal, Option, Random } from "effect"
 import type { InstallReason } from "../../../schema/Conditions.ts"
 import { formatKey } from "../../../schema/InstanceKey.ts"
+import type { Plan } from "../../../schema/Plan.ts"
 import { platformConfig } from "../../../schema/PlatformConfig.ts"
 import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
 import { formatTime } from "../../../schema/Time.ts"
@@ -21,10 +22,12 @@ import {
   type StateStoreError,
 } from "../../../services/StateStore/StateStore.ts"
 import { pastSpan } from "../../../services/Telemetry/Tracing.ts"
+import { agreedRecord } from "../approval.ts"
 import type { InstallProgress, OperationError, OperationResult, Urgency } from "../Operation.ts"
 import { Settings } from "../Settings.ts"
 import type { Kubeconfig } from "../target/Kubeconfig.ts"
 import type { Views } from "../Views.ts"
+import { requireBasis } from "./basis.ts"
 import { checkState } from "./checkState.ts"
 import { hasAnotherPort } from "./gatewayPort.ts"
 import { InstallPermits } from "./InstallPermits.ts"
@@ -53,6 +56,8 @@ export interface InstallRequest {
   /** The status is to say how far it is. */
   readonly onStage: Effect.Effect<void>
   readonly record: Option.Option<InstanceRecord>
+  /** What it has waited for: it begins from what that was made from. */
+  readonly plan: Option.Option<Plan>
   /** As it is when the engine begins: it may have changed while a permit was waited for. */
   readonly kubeconfig: Effect.Effect<Kubeconfig>
   /** The in-cluster address of the target's API. */
@@ -124,6 +129,7 @@ const runEngine = Effect.fnUntraced(function* (
   request: InstallRequest,
   prepared: Prepared,
   state: OperationRequest["state"],
+  noteBegun: Effect.Effect<void, OperationError>,
   onProgress: (progress: OperationProgress) => Effect.Effect<void>,
 ) {
   const settings = yield* Settings
@@ -138,6 +144,13 @@ const runEngine = Effect.fnUntraced(function* (
   const platform = waited ? yield* fetchPackage(instance.spec.version) : prepared.platform
   const kubeconfig = yield* request.kubeconfig
   const secretConfig = yield* resolveSecret(instance)
+  const config = platformConfig(instance.spec, {
+    storageRoot: storageRoot.path,
+    kubernetesEndpoint: request.server,
+    ...(tenantHostImage === undefined ? {} : { tenantHostImage }),
+  })
+  if (Option.isSome(request.plan)) yield* requireBasis(instance, request.plan.value, platform, config)
+  yield* noteBegun
   const run = (refresh: boolean) =>
     pulumi.run(
       {
@@ -147,11 +160,7 @@ const runEngine = Effect.fnUntraced(function* (
         version: instance.spec.version,
         package: platform,
         refresh,
-        config: platformConfig(instance.spec, {
-          storageRoot: storageRoot.path,
-          kubernetesEndpoint: request.server,
-          ...(tenantHostImage === undefined ? {} : { tenantHostImage }),
-        }),
+        config,
         secretConfig,
         kubeconfig: kubeconfig.text,
         clusterIdentifier: request.kubeSystemUID,
@@ -221,19 +230,21 @@ export const runInstall = Effect.fn("Install.run")(function* (
     progress.movedAt = now
     return request.onStage
   })
-  const noteBegun = request.windowed
-    ? Effect.mapError(store.writeRecord(key, { ...begun, unfinished: true }), fromStore(request))
-    : Effect.void
+  const agreed: InstanceRecord = { ...begun, agreed: agreedRecord(instance) }
+  const next: InstanceRecord = request.windowed ? { ...agreed, unfinished: true } : agreed
+  const noteBegun = Equal.equals(next, begun)
+    ? Effect.void
+    : Effect.mapError(store.writeRecord(key, next), fromStore(request))
   const outputs = yield* permits
     .withPermit(
       { key: formatKey(key), ...request.urgency },
       onWait,
-      Effect.andThen(noteBegun, runEngine(request, prepared, state, onProgress)),
+      runEngine(request, prepared, state, noteBegun, onProgress),
     )
     // One that fails later has set this right all the same.
     .pipe(Effect.ensuring(tellRestored(request.object, restored)))
 
-  const record = yield* provedRecord(request, begun, prepared, outputs)
+  const record = yield* provedRecord(request, next, prepared, outputs)
   yield* Effect.mapError(store.writeRecord(key, record), fromStore(request))
   return { _tag: "Installed", record }
 })

@@ -54,7 +54,9 @@ export const resolveSecret = Effect.fn("Install.resolveSecret")(function* (
   return new Map([[wrapperConfig.clientSecret, found.value]])
 })
 
-const chooseImage = (request: InstallRequest, platform: PlatformPackage, settings: Settings["Service"]) =>
+type Subject = Pick<InstallRequest, "instance" | "record">
+
+const chooseImage = (request: Subject, platform: PlatformPackage, settings: Settings["Service"]) =>
   Effect.fromResult(
     chooseTenantHostImage({
       spec: request.instance.spec,
@@ -86,7 +88,7 @@ export interface Prepared {
 }
 
 export const prepareInstall = Effect.fn("Install.prepare")(function* (
-  request: InstallRequest,
+  request: Subject,
 ): Effect.fn.Return<Prepared, OperationError, Kubernetes | Pulumi | StateStore | Settings | Views> {
   const settings = yield* Settings
   const { instance, record } = request

@@ -75,6 +75,7 @@ const write = Effect.fnUntraced(function* (
   yield* next.succeededAt === undefined
     ? unset("platforminstance_last_success_timestamp_seconds", key)
     : set("platforminstance_last_success_timestamp_seconds", key, seconds(next.succeededAt))
+  yield* set("platforminstance_approval_pending", key, next.awaitsApproval ? 1 : 0)
   yield* set("platforminstance_paused", key, next.pausedAt === undefined ? 0 : 1)
   yield* next.pausedAt === undefined
     ? unset("platforminstance_paused_timestamp_seconds", key)
@@ -91,12 +92,15 @@ const write = Effect.fnUntraced(function* (
     : set("platforminstance_repair_due_timestamp_seconds", key, seconds(due))
 })
 
-/** Nothing is repaired before it was installed, nor while it is paused, asleep or being deleted. Milliseconds since the epoch. */
-const repairDue = (
-  { succeededAt, deletionAt, pausedAt, sleeps, windows }: InstanceValues,
+/**
+ * Nothing is repaired before it was installed, nor while it is paused, asleep or being deleted, nor over what nobody knows.
+ * Milliseconds since the epoch.
+ */
+export const repairDue = (
+  { succeededAt, deletionAt, pausedAt, sleeps, undecided, windows }: InstanceValues,
   interval: Duration.Duration,
 ): number | undefined => {
-  if (succeededAt === undefined || deletionAt !== undefined || pausedAt !== undefined || sleeps)
+  if (succeededAt === undefined || deletionAt !== undefined || pausedAt !== undefined || sleeps || undecided)
     return undefined
   const due = succeededAt + Duration.toMillis(interval)
   return windows === undefined ? due : opensAt(windows, due)
@@ -119,7 +123,8 @@ const showCertificates = Effect.fnUntraced(function* (of: InstanceKey, text: str
 
 /** Since when it is to become Ready: of what was there before this process, nobody knows when it was changed. */
 const pendingOf = (next: InstanceValues, before: Shown | undefined, now: number): Shown["pending"] => {
-  if (next.deletionAt !== undefined || isReady(next)) return undefined
+  // How long somebody thinks about a plan is nobody's fault.
+  if (next.deletionAt !== undefined || isReady(next) || next.awaitsApproval) return undefined
   if (before?.values.uid === next.uid) {
     if (before.values.generation === next.generation) return before.pending
     return before.pending ?? { after: "change", since: now }

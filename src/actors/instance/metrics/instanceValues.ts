@@ -6,6 +6,7 @@ import { PlatformInstanceStatus } from "../../../schema/PlatformStatus.ts"
 import { epochMillis } from "../../../schema/Time.ts"
 import type { Windows } from "../../../schema/Windows.ts"
 import type { KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
+import { agreedIn } from "../approval.ts"
 import type { Memory } from "../Memory.ts"
 
 /** As much of an instance as can be read: one whose spec cannot be is shown all the same. */
@@ -46,6 +47,10 @@ export interface InstanceValues {
   readonly asleep: { readonly since: number; readonly memory: number } | undefined
   /** Inside of which it is repaired; absent: at any time. */
   readonly windows: Windows | undefined
+  /** A change of it waits for its plan or for approval. */
+  readonly awaitsApproval: boolean
+  /** Repairs wait with it: nobody knows what counts meanwhile. */
+  readonly undecided: boolean
 }
 
 export const isReady = ({ phase, generation, observedGeneration }: InstanceValues): boolean =>
@@ -78,6 +83,9 @@ export const instanceValues = (object: KubeObject, memory: Memory | undefined): 
     pausedAt: pausedSince === undefined ? undefined : epochMillis(pausedSince),
     sleeps: memo?.sleep !== undefined,
     asleep: asleepSince === undefined ? undefined : { since: epochMillis(asleepSince), memory: saved },
+    awaitsApproval: memo?.awaits !== undefined && metadata.deletionTimestamp === undefined,
+    undecided:
+      memo?.awaits !== undefined && Option.isNone(agreedIn(Option.fromUndefinedOr(record), metadata.uid)),
     windows: memo === undefined ? undefined : Option.getOrUndefined(windowsIn(memo)),
   }
 }

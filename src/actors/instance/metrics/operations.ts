@@ -10,6 +10,8 @@ const nameOf = (operation: Operation): string => {
       return operation.reason
     case "Target":
       return operation.step
+    case "Plan":
+      return "Plan"
     case "Uninstall":
       return "Uninstall"
   }

@@ -35,6 +35,7 @@ export const traceOf = (
   switch (decision._tag) {
     case "Wait":
     case "Hold":
+    case "Plan":
     case "CancelOperation":
     case "Delete":
       return undefined
@@ -91,13 +92,14 @@ export interface Passed {
 
 /** Of a pass over an instance that is not being deleted. */
 export const endingOf = ({ facts, status, decision, verdict, queued }: Passed): Ending => {
-  if (Option.isSome(facts.running)) return busy
+  // A look at what would be done is no part of what is.
+  if (Option.exists(facts.running, ({ _tag }) => _tag !== "Plan")) return busy
   const ready = findCondition(status.conditions, "Ready")
   if (status.phase === "Failed") {
     const failure = { reason: ready?.reason ?? "Failed", message: ready?.message ?? "" }
     return { _tag: "Settled", outcome: "Failed", failure }
   }
-  if (decision._tag !== "Wait" && decision._tag !== "Hold") return busy
+  if (decision._tag !== "Wait" && decision._tag !== "Hold" && decision._tag !== "Plan") return busy
   if (
     Option.isNone(facts.targetNotReady) &&
     status.phase === "Ready" &&

@@ -5,12 +5,14 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js"
 import { Schema } from "effect"
+import type { PlannedStep } from "../../../schema/Plan.ts"
 import { tracesVariable } from "../Environment.ts"
 import { platformPackageName } from "../Layout.ts"
 import { Outputs, type RunRequest } from "../Protocol.ts"
 import type { Cancellation } from "./Cancellation.ts"
 import { optionVariable } from "./Cli.ts"
 import { setConfig } from "./Config.ts"
+import { makePlanned } from "./Planned.ts"
 import type { Progress } from "./Progress.ts"
 import { askForLess } from "./Stack.ts"
 
@@ -53,12 +55,17 @@ const load = (directory: string): { readonly automation: Automation; readonly pr
   }
 }
 
+/** What a run has come to: what it has made, or what it would make. */
+export type Done =
+  | { readonly type: "outputs"; readonly outputs: Outputs }
+  | { readonly type: "planned"; readonly steps: ReadonlyArray<PlannedStep> }
+
 /** The steps of a run in their order. Rejects with the first failure, or with `Cancelled` between two steps. */
 export const runProgram = async (
   request: RunRequest,
   cancellation: Cancellation,
   progress: Progress,
-): Promise<Outputs> => {
+): Promise<Done> => {
   const begin = (step: string) => {
     cancellation.check()
     progress.begin(step)
@@ -80,6 +87,16 @@ export const runProgram = async (
     suppressOutputs: true,
     onEvent: progress.onEvent,
   } as const
+  if (request.preview === true) {
+    begin("preview")
+    const planned = makePlanned()
+    const onEvent: typeof progress.onEvent = (event) => {
+      planned.onEvent(event)
+      progress.onPreview(event)
+    }
+    await traced("preview", () => stack.preview({ ...options, onEvent, refresh: true }))
+    return { type: "planned", steps: planned.steps() }
+  }
   if (request.refresh) {
     begin("refresh")
     await traced("refresh", () => stack.refresh({ ...options, clearPendingCreates: true }))
@@ -93,9 +110,12 @@ export const runProgram = async (
     ),
   )
   return {
-    schemaVersion: named.schemaVersion,
-    namespace: named.namespace,
-    endpoints: named.endpoints ?? {},
-    tenants: (named.tenants ?? []).map((tenant) => tenant.name),
+    type: "outputs",
+    outputs: {
+      schemaVersion: named.schemaVersion,
+      namespace: named.namespace,
+      endpoints: named.endpoints ?? {},
+      tenants: (named.tenants ?? []).map((tenant) => tenant.name),
+    },
   }
 }

@@ -37,7 +37,7 @@ export const operation = async (): Promise<void> => {
     process.exit(0)
   }
   try {
-    emit({ type: "outputs", outputs: await runProgram(request, cancellation, progress) })
+    emit(await runProgram(request, cancellation, progress))
     finish("succeeded", "")
   } catch (error) {
     const cancelled = error instanceof Cancelled || cancellation.signal.aborted

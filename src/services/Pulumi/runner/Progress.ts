@@ -9,6 +9,8 @@ export interface Progress {
   /** How many of each, by the last summary of the engine. */
   readonly changes: () => Readonly<Record<string, number>>
   readonly onEvent: (event: EngineEvent) => void
+  /** The same of a preview, in which nothing is done, and nothing awaited. */
+  readonly onPreview: (event: EngineEvent) => void
 }
 
 /** Colour marks of the engine's messages, such as `<{%reset%}>`. */
@@ -44,6 +46,24 @@ export const makeProgress = (): Progress => {
       })
     } else emit({ type: "engine", event: "component" })
   }
+  const onEvent = (event: EngineEvent) => {
+    if (event.resourcePreEvent) resource("started", event.resourcePreEvent.metadata)
+    else if (event.resOutputsEvent) resource("done", event.resOutputsEvent.metadata)
+    else if (event.resOpFailedEvent) resource("failed", event.resOpFailedEvent.metadata)
+    else if (event.diagnosticEvent) {
+      const { severity, message, ephemeral } = event.diagnosticEvent
+      if (ephemeral !== true && plain(message) !== "") {
+        emit({
+          type: "diagnostic",
+          severity: severity === "info#err" ? "info" : severity,
+          message: plain(message),
+        })
+      }
+    } else if (event.summaryEvent) {
+      changes = { ...event.summaryEvent.resourceChanges }
+      emit({ type: "engine", event: "summary" })
+    } else emit({ type: "engine", event: Object.keys(event).at(-1) ?? "event" })
+  }
   return {
     begin: (step) => {
       current = step
@@ -51,23 +71,10 @@ export const makeProgress = (): Progress => {
     },
     step: () => current,
     changes: () => changes,
-    onEvent: (event) => {
-      if (event.resourcePreEvent) resource("started", event.resourcePreEvent.metadata)
-      else if (event.resOutputsEvent) resource("done", event.resOutputsEvent.metadata)
-      else if (event.resOpFailedEvent) resource("failed", event.resOpFailedEvent.metadata)
-      else if (event.diagnosticEvent) {
-        const { severity, message, ephemeral } = event.diagnosticEvent
-        if (ephemeral !== true && plain(message) !== "") {
-          emit({
-            type: "diagnostic",
-            severity: severity === "info#err" ? "info" : severity,
-            message: plain(message),
-          })
-        }
-      } else if (event.summaryEvent) {
-        changes = { ...event.summaryEvent.resourceChanges }
-        emit({ type: "engine", event: "summary" })
-      } else emit({ type: "engine", event: Object.keys(event).at(-1) ?? "event" })
+    onEvent,
+    onPreview: (event) => {
+      if (event.diagnosticEvent || event.summaryEvent) onEvent(event)
+      else emit({ type: "engine", event: "preview" })
     },
   }
 }

@@ -46,8 +46,9 @@ export const startProgram = (
   directory: string,
   project: string,
   config: StackConfig,
+  dry = false,
 ): { readonly program: Program; readonly first: Halt } => {
-  const sdk = makeSdk(project, config)
+  const sdk = makeSdk(project, config, dry)
   const file = path.join(volume.realpath(directory), "index.js")
   const given: Readonly<Record<string, unknown>> = {
     "@pulumi/pulumi": sdk.pulumi,

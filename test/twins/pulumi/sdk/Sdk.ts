@@ -94,7 +94,7 @@ const makeConfig = (project: string, config: StackConfig) => {
 }
 
 /** A fresh SDK: one process's. */
-export const makeSdk = (project: string, config: StackConfig): Sdk => {
+export const makeSdk = (project: string, config: StackConfig, dry: boolean): Sdk => {
   const goals: Array<Goal> = []
   const goalOf = new WeakMap<object, Goal>()
   const stackTransformations: Array<(args: Transformed) => unknown> = []
@@ -172,6 +172,7 @@ export const makeSdk = (project: string, config: StackConfig): Sdk => {
       secret: (value: unknown) => toOutput(value, true),
       output: (value: unknown) => toOutput(value),
       runtime: {
+        isDryRun: () => dry,
         registerStackTransformation: (each: (args: Transformed) => unknown) => {
           stackTransformations.push(each)
         },

@@ -1,0 +1,105 @@
+// `kubectl pi plan`: the newest plans of an instance, of its spec and of another version, from the ConfigMap beside it. As JSON
+// it is the file that the operator has written.
+import { Clock, Effect, Option, Schema } from "effect"
+import { Command } from "effect/cli"
+import { memoOf } from "../schema/DayTwo.ts"
+import { ANNOTATION_APPROVED, ANNOTATION_PLAN, PLAN_KEY } from "../schema/Names.ts"
+import { approvalOf, deeds, type Plan, PlansText } from "../schema/Plan.ts"
+import { readConfigMap } from "./history.ts"
+import type { Instance } from "./Instance.ts"
+import { cannot } from "./Kubectl.ts"
+import { answer, answerNothing, instanceArgument, where } from "./root.ts"
+import { ageOf, Colours, type Paint, painter, plain, table } from "./Words.ts"
+
+const noPlan = ({ metadata }: Instance): string =>
+  metadata.annotations?.[ANNOTATION_PLAN] === undefined
+    ? `there is no plan; to ask for one: kubectl annotate pi ${metadata.name} --namespace ${metadata.namespace} ${ANNOTATION_PLAN}=spec`
+    : "there is no plan yet; kubectl pi status says whether something else comes first"
+
+const list = (title: string, names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.length === 0 ? [] : ["", title, ...names.map((name) => `  ${plain(name)}`)]
+
+/** Why a plan is not of what there is now; nothing where it is, as far as can be seen from here. */
+const outdated = (plan: Plan, { metadata }: Instance): string | undefined => {
+  const { generation = plan.generation } = metadata
+  if (plan.generation !== generation) return `the spec is generation ${generation} by now`
+  return plan.outdated === undefined ? undefined : "package, settings or state have changed; it is made again"
+}
+
+/** How exactly this one is approved, where it waits for somebody. */
+const howToApprove = (plan: Plan, { metadata }: Instance): ReadonlyArray<string> => {
+  const { name, namespace } = metadata
+  const memo = Option.getOrUndefined(memoOf(metadata))
+  if (memo?.awaits !== plan.generation || memo.published?.plan !== plan.id) return []
+  return [
+    "",
+    "It waits for approval:",
+    `  kubectl annotate pi ${name} --namespace ${namespace} --overwrite ${ANNOTATION_APPROVED}="${approvalOf(plan)}"`,
+  ]
+}
+
+export const planText = (plan: Plan, instance: Instance, now: number, paint: Paint): string => {
+  const made = ageOf(plan.madeAt, now) ?? "?"
+  const why = outdated(plan, instance)
+  const head = [
+    `Version ${plain(plan.version)} with the spec of generation ${plan.generation}, looked at ${made} ago`,
+    ...(why === undefined ? [] : [`${paint("yellow", "Outdated:")} ${why}`]),
+  ]
+  const approve = why === undefined ? howToApprove(plan, instance) : []
+  if (plan.unreadable !== undefined) {
+    return [
+      ...head,
+      "",
+      `${paint("red", "It could not be made:")} ${plain(plan.unreadable)}`,
+      ...approve,
+    ].join("\n")
+  }
+  const rows = deeds.flatMap((deed) =>
+    Object.entries(plan[deed])
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([kind, count]) => [deed, plain(kind), String(count)]),
+  )
+  return [
+    ...head,
+    "",
+    ...(rows.length === 0 ? ["Nothing would change."] : [table(["WHAT", "KIND", "OBJECTS"], rows, paint)]),
+    ...list(paint("red", "Goes with its data:"), plan.data),
+    ...list("Replaced:", plan.replaced),
+    ...list("Deleted:", plan.deleted),
+    ...list("Of charts, put back:", plan.restored),
+    ...(plan.more === undefined ? [] : ["", `and ${plan.more} more`]),
+    ...approve,
+  ].join("\n")
+}
+
+export const plan = Command.make(
+  "plan",
+  { name: instanceArgument },
+  Effect.fnUntraced(function* ({ name }) {
+    const { instance, data, map } = yield* readConfigMap(yield* where, name)
+    const text = data[PLAN_KEY]
+    if (text === undefined) return yield* answerNothing(null, noPlan(instance))
+    const kept = yield* Schema.decodeEffect(PlansText)(text).pipe(
+      Effect.mapError(() =>
+        cannot(
+          `the plans in ConfigMap ${instance.metadata.namespace}/${map} are none that this program can read; the next one writes them again`,
+        ),
+      ),
+    )
+    const made = [kept.spec, kept.version].filter((plan) => plan !== undefined)
+    // A copy of the name has it, too.
+    if (kept.uid !== instance.metadata.uid || made.length === 0)
+      return yield* answerNothing(null, noPlan(instance))
+    const now = yield* Clock.currentTimeMillis
+    const paint = painter(yield* Colours)
+    yield* answer(kept, () => made.map((plan) => planText(plan, instance, now, paint)).join("\n\n"))
+  }),
+).pipe(
+  Command.withDescription(
+    "Shows the newest plans of an instance: what an install would make, change, replace and delete",
+  ),
+  Command.withExamples([
+    { command: "kubectl pi plan one -n team-a" },
+    { command: "kubectl pi plan one -n team-a -o json > plan.json" },
+  ]),
+)
