@@ -138,10 +138,11 @@ describe("a tenant who makes pods without end", () => {
   it("has a control plane that comes back though the quota is used up", async () => {
     await restarted(greedy)
     await untilReady(greedy)
+    // While it was lifted for the control plane, a tenant's pod may have taken that one's place beside it.
     await untilTrue("the quota is there again, and used up", async () => {
       if (!(await exists("resourcequota", quota, ...inHost(greedy)))) return false
       const { status } = await getJson(Quota, ["resourcequota", quota, ...inHost(greedy)])
-      return status !== undefined && status.used.pods === status.hard.pods
+      return status !== undefined && Number(status.used.pods) >= Number(status.hard.pods)
     })
   })
 

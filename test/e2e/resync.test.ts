@@ -12,7 +12,7 @@ import { containersOf, podsOf } from "./support/Pods.ts"
 import { until, untilTrue } from "./support/Until.ts"
 import { type Watch, watch } from "./support/Watch.ts"
 
-holdOperator("exclusive")
+holdOperator("shared")
 leavesNothing("resync")
 
 const key: Key = { namespace: "resync", name: "one" }
