@@ -30,37 +30,37 @@ check: install ## types with Effect diagnostics, lint, format, generated files
 	@npm run --silent check
 
 test: install ## unit and property tests, and single services against programs that are cheap to have; PART=simulation, PART=others: a part
-	@PART='$(PART)' vitest run --project unit $(call report,$(or $(PART),unit))
+	@$(call interruptible,PART='$(PART)' vitest run --project unit $(call report,$(or $(PART),unit)))
 
 real: install ## tests with the real engine, Helm and API server, without a cluster; builds those programs
-	@vitest run --project real $(call report,real)
+	@$(call interruptible,vitest run --project real $(call report,real))
 
 fuzz: install ## a million inputs that nobody should send, for every decoder at a border; CASES=, SEED= (minutes)
-	@CASES=$(or $(CASES),1000000) SEED=$(or $(SEED),1) vitest run --project unit test/fuzz
+	@$(call interruptible,CASES=$(or $(CASES),1000000) SEED=$(or $(SEED),1) vitest run --project unit test/fuzz)
 
 bench: install ## what an install and a repair cost beside the bare engine: a table, and .bench/results.json
-	@node test/bench/install.ts
+	@$(call interruptible,node test/bench/install.ts)
 
 bench-host: install ## the operator beside a peer on controller-runtime, on a real API server; ONLY=, ROUNDS=, CROWDS= (an hour)
-	@BENCH_ONLY='$(ONLY)' BENCH_ROUNDS='$(or $(ROUNDS),3)' BENCH_CROWDS='$(or $(CROWDS),$(crowds))' node test/bench/host.ts
+	@$(call interruptible,BENCH_ONLY='$(ONLY)' BENCH_ROUNDS='$(or $(ROUNDS),3)' BENCH_CROWDS='$(or $(CROWDS),$(crowds))' node test/bench/host.ts)
 
 bench-world: install ## what the simulated world costs: its scenarios, and a month of three instances
-	@node test/bench/world.ts
+	@$(call interruptible,node test/bench/world.ts)
 
 bench-traces: install ## what traces cost the simulated world: its throughput with them beside that without
-	@node test/bench/traces.ts
+	@$(call interruptible,node test/bench/traces.ts)
 
 simulate: install ## the whole simulation twice with each seed, 1 to 5 or SEED, PLANS=2000 pairs of deaths a run, FULL=1 for all; long
-	@SEED='$(SEED)' PLANS='$(or $(PLANS),2000)' FULL='$(FULL)' ONLY='$(ONLY)' node test/simulation/run.ts
+	@$(call interruptible,SEED='$(SEED)' PLANS='$(or $(PLANS),2000)' FULL='$(FULL)' ONLY='$(ONLY)' node test/simulation/run.ts)
 
 mutants: install ## faults put into the sources, for the tests to catch: those made by hand, and SAMPLE=100 of SEED=1 of the generated
-	@SAMPLE='$(SAMPLE)' SEED='$(SEED)' ONLY='$(ONLY)' JOBS='$(JOBS)' node test/mutants/run.ts
+	@$(call interruptible,SAMPLE='$(SAMPLE)' SEED='$(SEED)' ONLY='$(ONLY)' JOBS='$(JOBS)' node test/mutants/run.ts)
 
 e2e: install ## end-to-end tests on the real cluster; needs root
-	@vitest run --project e2e $(call report,e2e)
+	@$(call interruptible,vitest run --project e2e $(call report,e2e))
 
 e2e-full: install ## the same with the greater counts
-	@E2E_FULL=1 vitest run --project e2e $(call report,e2e)
+	@$(call interruptible,E2E_FULL=1 vitest run --project e2e $(call report,e2e))
 
 cluster: install ## starts the local cluster and prints its kubeconfig; needs root
 	@tools/cluster/up
@@ -80,7 +80,7 @@ release: install ## all that is published of VERSION, in dist/release; WAIVE nam
 run: ## the operator in a simulated cluster for kubectl, with SPEED=60 an hour a minute; CLUSTER=local: in a real one, needs root
 ifeq ($(CLUSTER),local)
 	@$(call interruptible,$(MAKE) install)
-	@tools/run
+	@$(call interruptible,tools/run)
 else ifeq ($(CLUSTER),)
 	@$(call interruptible,tools/playground/run $(if $(PORT),--port '$(PORT)') $(if $(SPEED),--speed '$(SPEED)'))
 else

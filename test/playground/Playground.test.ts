@@ -8,6 +8,7 @@ import path from "node:path"
 import { afterEach, assert, describe, it } from "@effect/vitest"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
+import { ANNOTATION_DAY_TWO, ANNOTATION_WINDOW } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { makeCredentials } from "../../tools/playground/Certificate.ts"
 import { takeFolder } from "../../tools/playground/Folder.ts"
@@ -133,7 +134,7 @@ describe("the API", () => {
   const token = "the token"
   const now = Date.parse("2026-01-01T00:10:00Z")
 
-  const serve = async (ahead = 0) => {
+  const serve = async (ahead = () => 0) => {
     const api = Effect.runSync(makeApiServer({ name: "host" }))
     const credentials = makeCredentials(Date.now())
     const logs = makePodLogs()
@@ -146,7 +147,7 @@ describe("the API", () => {
         token,
         logs,
         now: () => new Date(now),
-        ahead: () => ahead,
+        ahead,
         enter: (call) => call(),
       }),
     )
@@ -232,8 +233,8 @@ describe("the API", () => {
 
   it("ahead of the clock here, tells times as long ago as they are for it, and what was written as it was", async () => {
     const hour = 3_600_000
-    const served = await serve(hour)
-    const before = await serve()
+    let ahead = hour
+    const served = await serve(() => ahead)
     const written = "2026-01-01T12:00:00Z"
     const event = {
       apiVersion: "v1",
@@ -251,13 +252,14 @@ describe("the API", () => {
     const json = { "content-type": "application/json" }
     const events = "/api/v1/namespaces/default/events"
     const body = JSON.stringify(event)
-    const plain = await ask(before, events, { method: "POST", headers: json, body })
     const made = await ask(served, events, { method: "POST", headers: json, body })
     assert.strictEqual(made.status, 201, made.text)
+    ahead = 0
+    const plain = JSON.parse((await ask(served, `${events}/e`)).text)
+    ahead = hour
     const found = JSON.parse((await ask(served, `${events}/e`)).text)
     assert.strictEqual(
-      Date.parse(JSON.parse(plain.text).metadata.creationTimestamp) -
-        Date.parse(found.metadata.creationTimestamp),
+      Date.parse(plain.metadata.creationTimestamp) - Date.parse(found.metadata.creationTimestamp),
       hour,
     )
     assert.deepInclude(found, {
@@ -288,6 +290,17 @@ describe("the API", () => {
     assert.deepStrictEqual(toldEarlier(memo, hour), {
       metadata: { annotations: annotations("2026-01-01T11:00:00Z", "2026-01-01T11:30:00Z") },
     })
+    const files = (began: string, ended: string) => ({
+      data: {
+        "history.json": JSON.stringify({ operations: [{ startedAt: began, endedAt: ended }] }),
+        "plan.json": JSON.stringify({ drift: { madeAt: ended, after: written, data: ["Namespace a"] } }),
+        "other.json": JSON.stringify({ startedAt: written }),
+      },
+    })
+    assert.deepStrictEqual(
+      toldEarlier(files(written, "2026-01-01T12:30:00Z"), hour),
+      files("2026-01-01T11:00:00Z", "2026-01-01T11:30:00Z"),
+    )
     const broken = { annotations: { "platform.di-framework.dev/day-two": `{"since":"${written}"` } }
     assert.deepStrictEqual(toldEarlier(broken, hour), broken)
     // What was read can be written back.
@@ -332,26 +345,41 @@ describe("the API", () => {
       assert.strictEqual(await read("sinceTime=2026-01-01T00:06:00Z"), "minute 9\n")
     })
 
-    it("its lines as they come", async () => {
-      const served = await written()
-      const heard = await new Promise((resolve, reject) => {
-        const { credentials, listening } = served
+    /** Follows it from its last line on; `heard` is told of all there is so far, and may end it. Gives what there was. */
+    const followed = (
+      { credentials, listening }: Served,
+      heard: (text: string, end: () => void) => void,
+    ): Promise<string> =>
+      new Promise((resolve, reject) => {
         const headers = { authorization: `Bearer ${token}` }
         const url = `https://127.0.0.1:${listening.port}${log}?follow=true&tailLines=1`
         request(url, { ca: credentials.certificate, headers }, (answer) => {
           let text = ""
           answer.on("data", (chunk) => {
             text += chunk
-            if (text === "minute 9\n") served.logs.add("operator", { time: new Date(now), text: "now" })
-            if (text !== "minute 9\nnow\n") return
-            answer.destroy()
-            resolve(text)
+            heard(text, () => answer.destroy())
           })
+          answer.on("close", () => resolve(text))
         })
           .on("error", reject)
           .end()
       })
-      assert.strictEqual(heard, "minute 9\nnow\n")
+
+    it("its lines as they come", async () => {
+      const served = await written()
+      const text = await followed(served, (soFar, end) => {
+        if (soFar === "minute 9\n") served.logs.add("operator", { time: new Date(now), text: "now" })
+        else end()
+      })
+      assert.strictEqual(text, "minute 9\nnow\n")
+    })
+
+    it("its lines until its pod is gone", async () => {
+      const served = await written()
+      const text = await followed(served, () => {
+        served.api.as("admin").delete(Kinds.Pod, { namespace: "default", name: "operator" })
+      })
+      assert.strictEqual(text, "minute 9\n")
     })
 
     it("to whoever may read it", async () => {
@@ -455,6 +483,26 @@ describe("the story", () => {
       describeInstance(object({ phase: "Provisioning", installedVersion: "6.0.21", conditions })),
       "Provisioning 6.0.21 -> 6.0.22; TargetReady Creating: creating it",
     )
+  })
+
+  it("tells what annotations ask for, of this life alone", () => {
+    const asked = (memo: object) =>
+      describeInstance({
+        ...object({ phase: "Ready", installedVersion: "6.0.22" }),
+        metadata: {
+          ...object(undefined).metadata,
+          annotations: { [ANNOTATION_DAY_TWO]: JSON.stringify(memo) },
+        },
+      })
+    const since = "2026-01-01T00:00:00Z"
+    const kept = { [ANNOTATION_WINDOW]: "Sat 02:00-04:00" }
+    assert.strictEqual(asked({ uid: "u", pausedSince: since }), "Ready 6.0.22; paused")
+    assert.strictEqual(asked({ uid: "u", sleep: { askedAt: since } }), "Ready 6.0.22; falls asleep")
+    assert.strictEqual(
+      asked({ uid: "u", sleep: { askedAt: since, since }, kept }),
+      "Ready 6.0.22; asleep; window Sat 02:00-04:00",
+    )
+    assert.strictEqual(asked({ uid: "another", pausedSince: since, kept }), "Ready 6.0.22")
   })
 
   it("tells a message of several lines in one, and what a page says to a failure", () => {

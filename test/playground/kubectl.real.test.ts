@@ -486,6 +486,7 @@ describe("an instance", () => {
     const before = await prints(...uid)
     await prints("delete", "statefulset", "vcluster", "-n", host)
     await waits('--for=jsonpath={.status.conditions[?(@.type=="TargetReady")].status}=False')
+    await prints("wait", "--for=create", "statefulset/vcluster", "-n", host, "--timeout=5m")
     await waits("--for=condition=Ready")
     assert.notStrictEqual(await prints(...uid), before)
     await prints("delete", "secret", "one-kubeconfig", "-n", "team-a")

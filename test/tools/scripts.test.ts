@@ -1,6 +1,8 @@
 // What shell scripts of tools/ share: the lock of the local cluster, and what a long step says meanwhile.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
@@ -47,6 +49,29 @@ describe("the local cluster's lock", () => {
     go("second")
     assert.deepStrictEqual([await first.ended, await second.ended], [0, 0])
     assert.isFalse(existsSync(lock))
+  })
+})
+
+describe("the local cluster's port", () => {
+  const choose = (port: string) => `
+    . tools/cluster/lib.sh; . tools/cluster/prerequisites.sh; . tools/cluster/pki.sh
+    mkdir -p "$state/pki" && touch "$state"/pki/{ca.crt,admin.crt,admin.key}
+    kubeconfig "$state/kubeconfig" "https://127.0.0.1:${port}" admin
+    echo "port $(choose_port)"`
+
+  it("is that of the last start, as long as it is free", async () => {
+    // Whoever lets go of a free port leaves it free.
+    const server = createServer().listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const port = String((server.address() as AddressInfo).port)
+    const taken = begin(choose(port))
+    assert.strictEqual(await taken.ended, 0)
+    assert.match(taken.said(), /port 16[45]\d\d\n/)
+    server.close()
+    await once(server, "close")
+    const free = begin(choose(port))
+    assert.strictEqual(await free.ended, 0)
+    assert.include(free.said(), `port ${port}\n`)
   })
 })
 

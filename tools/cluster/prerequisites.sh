@@ -53,7 +53,8 @@ say_if_full() { # FOLDERS...
   done
 }
 
-taken() { [ -n "$(ss -Hltn "sport = :$1")" ]; }
+# Somebody listens there, for this machine at least.
+taken() { (: <> "/dev/tcp/127.0.0.1/$1") 2> /dev/null; }
 
 # Prints the loopback port of the API server.
 choose_port() {
@@ -62,9 +63,16 @@ choose_port() {
     [[ $port =~ ^[0-9]+$ ]] && [ "$port" -ge 1 ] && [ "$port" -le 65535 ] || die "PLATFORM_OPERATOR_CLUSTER_PORT is '$port', which is no port"
     if taken "$port"; then die "port $port is taken; free it, or name another one in PLATFORM_OPERATOR_CLUSTER_PORT"; fi
   else
+    # A kubeconfig of an earlier start stays valid, if it can.
+    port=$(last_port)
+    if [ -n "$port" ] && ! taken "$port"; then echo "$port"; return; fi
     port=$(free_port 16443) || die "ports 16443 to 16542 are all taken; name a free one in PLATFORM_OPERATOR_CLUSTER_PORT"
   fi
   echo "$port"
+}
+
+last_port() { # prints the one of the last start of this folder's cluster, if there was one
+  [ ! -e "$state/kubeconfig" ] || sed -n 's#^ *server: https://127\.0\.0\.1:\([0-9]*\)$#\1#p' "$state/kubeconfig"
 }
 
 free_port() { # FROM: prints the first free one of a hundred

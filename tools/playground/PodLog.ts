@@ -22,6 +22,9 @@ export interface PodLogs {
 
 const KEPT = 10_000
 
+/** Milliseconds: so often whoever follows a log is asked whether its pod is there. */
+const LOOK_EVERY = 500
+
 export const makePodLogs = (): PodLogs => {
   const logs = new Map<string, { lines: Array<LogLine>; listeners: Set<(line: LogLine) => void> }>()
   const logOf = (pod: string) => {
@@ -134,12 +137,14 @@ export const answerInto = (
   if (into === undefined) return false
   refuseWithoutRight(options, request, into)
   const { kind, name, namespace, query, what } = into
-  const found = options.handle({
-    ...request,
-    method: "GET",
-    path: `/api/v1/namespaces/${namespace}/${kind}/${name}`,
-    accept: "application/json",
-  })
+  const look = () =>
+    options.handle({
+      ...request,
+      method: "GET",
+      path: `/api/v1/namespaces/${namespace}/${kind}/${name}`,
+      accept: "application/json",
+    })
+  const found = look()
   const lines = what === "log" && found.status === 200 ? options.logs.of(name) : undefined
   if (found.status === 200 && lines === undefined)
     throw reasonless(
@@ -160,6 +165,14 @@ export const answerInto = (
   }
   response.flushHeaders()
   const stop = options.logs.follow(name, (line) => response.write(shown(line)))
-  response.on("close", stop)
+  const uid = at(found.body, "metadata", "uid")
+  // It ends with its pod.
+  const ending = setInterval(() => {
+    if (at(look().body, "metadata", "uid") !== uid) response.end()
+  }, LOOK_EVERY)
+  response.on("close", () => {
+    clearInterval(ending)
+    stop()
+  })
   return true
 }

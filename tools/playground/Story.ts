@@ -1,6 +1,8 @@
 // What the terminal shows: a line for each change of what an instance says of itself, and what to try next.
 import { Effect, Option } from "effect"
 import { plain } from "../../src/cli/Words.ts"
+import { memoOf } from "../../src/schema/DayTwo.ts"
+import { ANNOTATION_WINDOW } from "../../src/schema/Names.ts"
 import { decodePlatformInstance } from "../../src/schema/PlatformInstance.ts"
 import type { KubeObject } from "../../src/services/Kubernetes/Kubernetes.ts"
 import { humanDuration } from "../../test/twins/kubernetes/Age.ts"
@@ -9,8 +11,8 @@ import type { Change } from "../../test/twins/kubernetes/ApiServer.ts"
 const PLATFORM_INSTANCE = "PlatformInstance"
 
 /**
- * Phase, version (what is there and what is asked for), the last repair, what is not true yet and why. What fails is told in
- * full once: `told` has the words that have been told of the instance, and gets those that now are.
+ * Phase, version (what is there and what is asked for), the last repair, what annotations ask for, what is not true yet and
+ * why. What fails is told in full once: `told` has the words that have been told of the instance, and gets those that now are.
  */
 export const describeInstance = (object: KubeObject, told = new Set<string>()): string => {
   const decoded = Effect.runSync(Effect.option(decodePlatformInstance(object)))
@@ -30,10 +32,17 @@ export const describeInstance = (object: KubeObject, told = new Set<string>()): 
       ? spec.version
       : `${status.installedVersion} -> ${spec.version}`
   const repaired = status.lastRepair === undefined ? "" : `, last repair ${status.lastRepair}`
+  const memo = Option.getOrUndefined(memoOf(decoded.value.metadata))
+  const window = memo?.kept?.[ANNOTATION_WINDOW]
+  const asked = [
+    ...(memo?.pausedSince === undefined ? [] : ["paused"]),
+    ...(memo?.sleep === undefined ? [] : [memo.sleep.since === undefined ? "falls asleep" : "asleep"]),
+    ...(window === undefined ? [] : [`window ${plain(window)}`]),
+  ]
   // What has failed repeats its reason on Ready.
   const failure = status.phase === "Failed" && status.conditions?.find(({ type }) => type === "Ready")
   const help = failure ? [`what to do: docs/reasons.md#${failure.reason.toLowerCase()}`] : []
-  return [`${status.phase ?? "Pending"} ${version}${repaired}`, ...conditions, ...help].join("; ")
+  return [`${status.phase ?? "Pending"} ${version}${repaired}`, ...asked, ...conditions, ...help].join("; ")
 }
 
 export const isReady = (object: KubeObject): boolean => {
@@ -111,7 +120,7 @@ ${hasKubectl ? "" : "(there is no kubectl on this machine yet: https://kubernete
   kubectl get pi -A -w                        # watch it
   kubectl -n team-a describe pi one           # its conditions and Events
   kubectl get all -n ${hostNamespace}   # what was made for it
-  kubectl -n platform-operator logs -l app.kubernetes.io/name=platform-operator   # what the operator did
+  kubectl -n platform-operator logs -l app.kubernetes.io/name=platform-operator --tail=-1   # what the operator did
   make kubectl-pi && PATH="$PWD/dist:$PWD/node_modules/.bin:$PATH" kubectl pi status one -n team-a   # how far it is
 
 Break something, and see it repaired:

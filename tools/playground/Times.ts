@@ -1,8 +1,9 @@
 // Times on the way out, at a speed: in the simulated world it is later than here, and kubectl works out ages by the clock here.
 // So each time that a server has set is told as long ago as it is in there. Ages are right and the order is kept; the same
 // time, asked for later, is told anew. What somebody has written (a spec, an annotation, a message) stays as it is, but for the
-// annotation in which the operator remembers since when an instance is paused or asleep.
-import { ANNOTATION_DAY_TWO } from "../../src/schema/Names.ts"
+// annotation in which the operator remembers since when an instance is paused or asleep, and its files of what it has done and
+// looked at.
+import { ANNOTATION_DAY_TWO, HISTORY_KEY, PLAN_KEY } from "../../src/schema/Names.ts"
 
 /** Fields of the API that say when something was: those of Kubernetes' kinds, and those of a PlatformInstance's status. */
 const fields = new Set([
@@ -30,6 +31,12 @@ const fields = new Set([
 /** The same in what the operator remembers of pauses and sleep. */
 const remembered = new Set(["askedAt", "pausedSince", "since", "sinceBefore"])
 
+/** The same in the operator's own files, by their names in its ConfigMaps. */
+const ownFiles: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  [HISTORY_KEY, new Set(["startedAt", "endedAt"])],
+  [PLAN_KEY, new Set(["madeAt"])],
+])
+
 /** Maps in which the names are somebody's own. */
 const others = new Set(["binaryData", "data", "kept", "labels", "matchLabels", "stringData", "told"])
 
@@ -47,9 +54,9 @@ const earlier = (time: string, millis: number): string => {
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Buffer.isBuffer(value)
 
-const memoEarlier = (text: string, millis: number): string => {
+const jsonEarlier = (text: string, millis: number, times: ReadonlySet<string>): string => {
   try {
-    return JSON.stringify(timesEarlier(JSON.parse(text), millis, remembered))
+    return JSON.stringify(timesEarlier(JSON.parse(text), millis, times))
   } catch {
     return text
   }
@@ -59,9 +66,20 @@ const annotationsEarlier = (annotations: unknown, millis: number): unknown => {
   if (!isObject(annotations)) return annotations
   const memo: unknown = Reflect.get(annotations, ANNOTATION_DAY_TWO)
   return typeof memo === "string"
-    ? { ...annotations, [ANNOTATION_DAY_TWO]: memoEarlier(memo, millis) }
+    ? { ...annotations, [ANNOTATION_DAY_TWO]: jsonEarlier(memo, millis, remembered) }
     : annotations
 }
+
+const filesEarlier = (data: object, millis: number): unknown =>
+  Object.fromEntries(
+    Object.entries(data).map(([name, value]: [string, unknown]) => {
+      const times = ownFiles.get(name)
+      return [
+        name,
+        times === undefined || typeof value !== "string" ? value : jsonEarlier(value, millis, times),
+      ]
+    }),
+  )
 
 const timesEarlier = (body: unknown, millis: number, times: ReadonlySet<string>): unknown => {
   if (!isObject(body)) return body
@@ -71,6 +89,9 @@ const timesEarlier = (body: unknown, millis: number, times: ReadonlySet<string>)
       if (typeof value === "string")
         return [name, times.has(name) && isTime(value) ? earlier(value, millis) : value]
       if (name === "annotations") return [name, annotationsEarlier(value, millis)]
+      // A list of that name is none of files: a plan has one.
+      if (name === "data" && isObject(value) && !Array.isArray(value))
+        return [name, filesEarlier(value, millis)]
       return [name, others.has(name) ? value : timesEarlier(value, millis, times)]
     }),
   )

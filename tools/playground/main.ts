@@ -48,11 +48,14 @@ const fail = (error: unknown): Promise<never> => {
 const endOnSignals = () => {
   process.stdout.on("error", () => void end(0))
   process.stderr.on("error", () => void end(0))
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-    process.once(signal, () => {
-      say("\nThe playground ends, and leaves nothing behind.")
-      void end(0)
-    })
+  let told = false
+  const ends = () => {
+    if (!told) say("\nThe playground ends, and leaves nothing behind.")
+    told = true
+    void end(0)
+  }
+  // Of a terminal that is closed the shell, the kernel and make may each tell; a second Ctrl-C ends it at once.
+  process.on("SIGHUP", ends).on("SIGTERM", ends).once("SIGINT", ends)
 }
 
 const isOnPath = (program: string): boolean =>
