@@ -58,7 +58,12 @@ export default defineConfig({
           // They take the whole cluster, and minutes: `make e2e-full`.
           exclude:
             process.env.E2E_FULL === undefined
-              ? ["test/e2e/image.test.ts", "test/e2e/node.test.ts", "test/e2e/traces.test.ts"]
+              ? [
+                  "test/e2e/drift.test.ts",
+                  "test/e2e/image.test.ts",
+                  "test/e2e/node.test.ts",
+                  "test/e2e/traces.test.ts",
+                ]
               : [],
           globalSetup: ["test/e2e/setup.ts"],
           retry,

@@ -1,23 +1,22 @@
 // What the command line says for itself: help on request, and one line for each mistake, which does not drown in a page of
 // help.
 import { Console, Effect, Layer } from "effect"
-import { CliConfig, CliError, CliOutput, GlobalFlag } from "effect/cli"
+import { CliConfig, CliError, CliOutput, GlobalFlag, type HelpDoc } from "effect/cli"
+import { isNear } from "../schema/Near.ts"
 import { Colours } from "./Words.ts"
 
-const beginning = (one: string, other: string): number => {
-  const at = [...one].findIndex((letter, index) => letter !== other[index])
-  return at === -1 ? one.length : at
-}
-const turned = (word: string): string => [...word].reverse().join("")
+/** The flags that a command takes, its own and those of every command. */
+const flagsOf = ({ flags, globalFlags = [], inheritedFlags = [] }: HelpDoc.HelpDoc): ReadonlyArray<string> =>
+  [...flags, ...inheritedFlags, ...globalFlags].map(({ name }) => `--${bare(name)}`)
 
-/** They begin and end alike for half of the longer one: two letters apart is far for a word of four. */
-export const isNear = (typed: string, name: string): boolean => {
-  const alike = beginning(typed, name) + beginning(turned(typed), turned(name))
-  return alike >= Math.max(typed.length, name.length) / 2
-}
-
-/** Without the suggestions that nobody can have meant. */
-const nearOnly = (error: CliError.NonShowHelpErrors): CliError.NonShowHelpErrors => {
+/**
+ * With the suggestions that somebody can have meant: without far ones, and with the flags of every command, too, which the
+ * library does not look at.
+ */
+const nearOnly = (
+  error: CliError.NonShowHelpErrors,
+  helpDoc: HelpDoc.HelpDoc,
+): CliError.NonShowHelpErrors => {
   switch (error._tag) {
     case "UnknownSubcommand":
       return new CliError.UnknownSubcommand({
@@ -27,7 +26,9 @@ const nearOnly = (error: CliError.NonShowHelpErrors): CliError.NonShowHelpErrors
     case "UnrecognizedOption":
       return new CliError.UnrecognizedOption({
         ...error,
-        suggestions: error.suggestions.filter((name) => isNear(bare(error.option), bare(name))),
+        suggestions: (error.suggestions.length > 0 ? error.suggestions : flagsOf(helpDoc)).filter((name) =>
+          isNear(bare(error.option), bare(name)),
+        ),
       })
     default:
       return error
@@ -44,7 +45,9 @@ const presenter = Effect.gen(function* () {
           return yield* Console.log(formatter.formatHelpDoc(event.helpDoc))
         case "InvalidInvocation": {
           const command = event.commandPath.join(" ")
-          for (const { message } of event.errors.map(nearOnly)) yield* Console.error(`${command}: ${message}`)
+          for (const { message } of event.errors.map((error) => nearOnly(error, event.helpDoc))) {
+            yield* Console.error(`${command}: ${message}`)
+          }
           return yield* Console.error(`${command}: see ${command} --help`)
         }
         case "Version":

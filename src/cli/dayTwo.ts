@@ -1,8 +1,9 @@
 // What the annotations of people make of an instance, as `kubectl pi status` shows it.
 import { DateTime, Option } from "effect"
 import { readAnnotations } from "../schema/Annotations.ts"
-import { type DayTwoMemo, memoOf, windowsIn } from "../schema/DayTwo.ts"
-import { ANNOTATION_PAUSED, ANNOTATION_SLEEP, ANNOTATION_WINDOW } from "../schema/Names.ts"
+import { type DayTwoMemo, detectsIn, memoOf, windowsIn } from "../schema/DayTwo.ts"
+import { ANNOTATION_DRIFT, ANNOTATION_PAUSED, ANNOTATION_SLEEP, ANNOTATION_WINDOW } from "../schema/Names.ts"
+import { differing } from "../schema/Plan.ts"
 import { mebibytes } from "../schema/Quota.ts"
 import { formatTime } from "../schema/Time.ts"
 import { opensAt } from "../schema/Windows.ts"
@@ -29,6 +30,16 @@ export interface DayTwoShown {
   readonly windowOpens?: string
   /** The generation that waits for approval. */
   readonly awaitsApproval?: number
+  /** Its plan is there, and somebody is to approve it, or has. */
+  readonly approval?: "pending" | "given"
+  /** Repairs look, and do nothing. */
+  readonly detectsDrift?: true
+  /** The operator has not seen yet that they are to: so far they repair. */
+  readonly driftUnseen?: true
+  /** Objects inside that differ, by the newest look; absent while there is none that still counts. */
+  readonly drifted?: number
+  /** RFC 3339: when that was found first. */
+  readonly driftedSince?: string
   /** What is wrong with annotations that do not count as they stand. */
   readonly wrongAnnotations?: ReadonlyArray<string>
 }
@@ -59,6 +70,29 @@ const windowOf = (memo: DayTwoMemo | undefined, now: number): DayTwoShown => {
   return { window, ...(opens > now ? { windowOpens: formatTime(DateTime.makeUnsafe(opens)) } : {}) }
 }
 
+const driftOf = ({ metadata }: Instance, memo: DayTwoMemo | undefined): DayTwoShown => {
+  if (memo === undefined || !detectsIn(memo)) {
+    return metadata.annotations?.[ANNOTATION_DRIFT] === "detect" ? { driftUnseen: true } : {}
+  }
+  const { drift } = memo
+  return drift === undefined || drift.outdated !== undefined
+    ? { detectsDrift: true }
+    : { detectsDrift: true, drifted: drift.objects, driftedSince: drift.since }
+}
+
+const approvalOf = (memo: DayTwoMemo | undefined): DayTwoShown => {
+  const { awaits, approved, published } = memo ?? {}
+  if (awaits === undefined) return {}
+  if (published?.generation !== awaits) return { awaitsApproval: awaits }
+  return { awaitsApproval: awaits, approval: approved?.plan === published.plan ? "given" : "pending" }
+}
+
+/** What a generation waits for that is not approved, and what to do. */
+export const awaited = (generation: number, { approval }: DayTwoShown, name: string): string =>
+  approval === undefined
+    ? `generation ${generation} waits for its plan, which kubectl pi plan ${name} shows once it is made`
+    : `generation ${generation} waits to be approved; kubectl pi plan ${name} says what it would do, and how it is approved`
+
 /** `now`: milliseconds since the epoch. */
 export const dayTwoOf = (instance: Instance, now: number): DayTwoShown => {
   const memo = Option.getOrUndefined(memoOf(instance.metadata))
@@ -67,7 +101,8 @@ export const dayTwoOf = (instance: Instance, now: number): DayTwoShown => {
     ...pauseOf(instance, memo),
     ...sleepOf(instance, memo),
     ...windowOf(memo, now),
-    ...(memo?.awaits === undefined ? {} : { awaitsApproval: memo.awaits }),
+    ...driftOf(instance, memo),
+    ...approvalOf(memo),
     ...(bad.length === 0 ? {} : { wrongAnnotations: bad.map(({ message }) => message) }),
   }
 }
@@ -88,12 +123,36 @@ const sleepFact = (shown: DayTwoShown, now: number): string | undefined => {
     : `for ${ageOf(asleepSince, now)}, since ${asleepSince}: ${saves} ended`
 }
 
+const driftFact = (
+  { detectsDrift, driftUnseen, drifted, driftedSince }: DayTwoShown,
+  { name, now }: { readonly name: string; readonly now: number },
+): string | undefined => {
+  if (driftUnseen) return "asked for, and not yet seen by the operator: is it running?"
+  if (detectsDrift === undefined) return undefined
+  if (drifted === undefined) return "not looked at since the last install; repairs only look"
+  const ago = `${ageOf(driftedSince, now)} ago`
+  return drifted === 0
+    ? `none, from the look ${ago} on`
+    : `${differing(drifted)}, found ${ago}; kubectl pi plan ${name} says which`
+}
+
+const approvalWords = { pending: "waits for it", given: "has it", unplanned: "waits for its plan first" }
+
 /** Names and values; nothing of what does not apply. */
 export const dayTwoFacts = (
   shown: DayTwoShown,
+  name: string,
   now: number,
 ): ReadonlyArray<readonly [string, string | undefined]> => {
-  const { pausedSince, pauseUnseen, window, windowOpens, awaitsApproval, wrongAnnotations = [] } = shown
+  const {
+    pausedSince,
+    pauseUnseen,
+    window,
+    windowOpens,
+    awaitsApproval,
+    approval,
+    wrongAnnotations = [],
+  } = shown
   const since = ageOf(pausedSince, now)
   return [
     ["Paused", since === undefined ? undefined : `for ${since}, since ${pausedSince}`],
@@ -104,7 +163,13 @@ export const dayTwoFacts = (
         ? undefined
         : `${plain(window)} (${windowOpens === undefined ? "open" : `opens ${windowOpens}`})`,
     ],
-    ["Approval", awaitsApproval === undefined ? undefined : `generation ${awaitsApproval} waits for it`],
+    ["Drift", driftFact(shown, { name, now })],
+    [
+      "Approval",
+      awaitsApproval === undefined
+        ? undefined
+        : `generation ${awaitsApproval} ${approvalWords[approval ?? "unplanned"]}`,
+    ],
     ...wrongAnnotations.map((message) => ["Wrong", plain(message)] as const),
     ["Paused", pauseUnseen ? "asked for, and not yet seen by the operator: is it running?" : undefined],
   ]

@@ -5,7 +5,7 @@ import { memoOf } from "../schema/DayTwo.ts"
 import { ANNOTATION_PAUSED } from "../schema/Names.ts"
 import { epochMillis } from "../schema/Time.ts"
 import { APPROVAL, MAINTENANCE_WINDOW, reasonUrl } from "./Documentation.ts"
-import { dayTwoFacts, dayTwoOf } from "./dayTwo.ts"
+import { awaited, dayTwoFacts, dayTwoOf } from "./dayTwo.ts"
 import { type Condition, conditionOf, getInstance, type Instance } from "./Instance.ts"
 import { PiError } from "./Kubectl.ts"
 import { WHETHER_ONE_LEADS } from "./logs.ts"
@@ -99,7 +99,8 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
   if (ready === undefined) {
     return { reason: "Pending", message: `the operator has not looked at it yet: ${WHETHER_ONE_LEADS}` }
   }
-  const { pausedSince, asleepSince, windowOpens, awaitsApproval } = dayTwoOf(instance, now)
+  const dayTwo = dayTwoOf(instance, now)
+  const { pausedSince, asleepSince, windowOpens, awaitsApproval } = dayTwo
   if (ready.status !== "True") {
     const told = toldBy(instance, ready, target)
     const { reason = "", message = "" } = told
@@ -131,8 +132,8 @@ export const waitingOf = (instance: Instance, now: number): Waiting | undefined 
     const message = `generation ${generation} is applied when annotation ${ANNOTATION_PAUSED} goes`
     return { reason: "Paused", message, since: pausedSince }
   }
-  if (awaitsApproval === generation) {
-    const message = `generation ${generation} waits for its plan, or to be approved; kubectl pi plan ${instance.metadata.name} says what it would do, and how it is approved`
+  if (awaitsApproval === generation && dayTwo.approval !== "given") {
+    const message = awaited(generation, dayTwo, instance.metadata.name)
     return { reason: APPROVAL, message }
   }
   const upgrades = instance.spec?.version !== instance.status?.installedVersion
@@ -175,7 +176,7 @@ export const statusText = (instance: Instance, now: number, paint: Paint): strin
     ],
     ["Kubeconfig", hasLostKubeconfig(instance) ? lostKubeconfig(instance, now) : undefined],
     ["Age", ageOf(metadata.creationTimestamp, now)],
-    ...dayTwoFacts(dayTwoOf(instance, now), now),
+    ...dayTwoFacts(dayTwoOf(instance, now), metadata.name, now),
   ]
   const since = ageOf(waiting?.since, now)
   const of = waiting?.condition === undefined ? "" : ` ${waiting.condition}=False`

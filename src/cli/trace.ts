@@ -107,6 +107,9 @@ const fetchTrace = Effect.fnUntraced(function* (jaeger: string, traceId: string)
   return (data ?? []).flatMap(({ spans }) => spans)
 })
 
+const NO_TRACE =
+  "no trace of this instance is known: the operator traces where OTEL_EXPORTER_OTLP_ENDPOINT names a collector"
+
 export const trace = Command.make(
   "trace",
   {
@@ -133,10 +136,7 @@ export const trace = Command.make(
     const paint = painter(yield* Colours)
     if (Option.isNone(jaeger)) {
       if (known.length === 0) {
-        return yield* answerNothing(
-          { traces: known },
-          "no trace of this instance is known: the operator traces where OTEL_EXPORTER_OTLP_ENDPOINT names a collector",
-        )
+        return yield* answerNothing({ traces: known }, NO_TRACE)
       }
       return yield* answer({ traces: known }, () =>
         table(
@@ -148,7 +148,7 @@ export const trace = Command.make(
     }
     const traceId = Option.getOrUndefined(id) ?? known[0]?.traceId
     if (traceId === undefined) {
-      return yield* cannot("no trace of this instance is known; --id names one")
+      return yield* cannot(`${NO_TRACE}; --id names one that is known from elsewhere`)
     }
     const spans = yield* fetchTrace(jaeger.value, traceId)
     yield* answer({ traceId, spans }, () => treeText(spans, paint))

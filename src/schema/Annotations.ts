@@ -6,6 +6,7 @@ import {
   ANNOTATION_APPROVE,
   ANNOTATION_APPROVED,
   ANNOTATION_DAY_TWO,
+  ANNOTATION_DRIFT,
   ANNOTATION_FRESH_START,
   ANNOTATION_PAUSED,
   ANNOTATION_PLAN,
@@ -18,7 +19,9 @@ import {
   ANNOTATION_STORAGE_CLEANUP_FAILURES,
   ANNOTATION_TRACE,
   ANNOTATION_WINDOW,
+  GROUP,
 } from "./Names.ts"
+import { nearest } from "./Near.ts"
 import { withoutSecrets } from "./Secrets.ts"
 import { truncateAtWord } from "./Text.ts"
 import { parseTime } from "./Time.ts"
@@ -101,6 +104,12 @@ export const annotationRows = {
       "what may be installed: a plan as `kubectl pi plan` names it, or the `metadata.generation` of [the plan that was told last](day-two.md#approval)",
     check: approval,
   },
+  [ANNOTATION_DRIFT]: {
+    meaning:
+      '`"detect"`: where a repair is due, what differs inside the instance [is looked at and told](day-two.md#drift-report), and nothing is put back',
+    check: oneOf("detect"),
+    keeps: true,
+  },
   [ANNOTATION_PROTECT]: {
     meaning:
       '`"true"`: the instance [is not deleted](operate.md#keep-an-instance-from-being-deleted) while it is there',
@@ -163,6 +172,22 @@ export interface ReadAnnotations {
   readonly bad: ReadonlyArray<BadAnnotation>
 }
 
+/** So many that nobody knows are told of: who writes more has read of those. */
+const MAX_UNKNOWN = 5
+
+/** Under the operator's own prefix: whoever has written one meant something by it. */
+const unknownIn = (annotations: Strings): ReadonlyArray<readonly [name: string, value: string]> =>
+  Object.entries(annotations)
+    .filter(([name]) => name.startsWith(`${GROUP}/`) && !(name in annotationRows))
+    .slice(0, MAX_UNKNOWN)
+
+const meant = (name: string): string => {
+  const peoples = rows.flatMap(([known, { check }]) => (check === undefined ? [] : [bare(known)]))
+  const near = nearest(bare(name), peoples)
+  return near === undefined ? "" : ` Did you mean ${GROUP}/${near}?`
+}
+const bare = (name: string): string => name.slice(GROUP.length + 1)
+
 const shown = (value: string): string => JSON.stringify(truncateAtWord(withoutSecrets(value), 120))
 
 /**
@@ -190,6 +215,13 @@ export const readAnnotations = (
       name,
       value,
       message: `annotation ${name}: ${shown(value)} is not understood: ${wrong}; ${instead}. Correct it, or remove it with kubectl annotate pi ${instance} --namespace ${namespace} ${name}-`,
+    })
+  }
+  for (const [name, value] of unknownIn(annotations)) {
+    bad.push({
+      name,
+      value,
+      message: `annotation ${shown(name)} is none that this operator knows, and does nothing.${meant(name)} Remove it with kubectl annotate pi ${instance} --namespace ${namespace} ${shown(name)}-`,
     })
   }
   return { kept, bad }

@@ -88,6 +88,8 @@ export const eventOnlyReasons = [
   "Planned",
   "PlanFailed",
   "ApprovalPending",
+  "DriftFound",
+  "DriftGone",
 ] as const
 
 /** Every reason an Event can have: why an install ran, why something failed, and what Events alone tell. */

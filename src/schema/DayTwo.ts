@@ -6,11 +6,13 @@ import {
   ANNOTATION_APPROVE,
   ANNOTATION_APPROVED,
   ANNOTATION_DAY_TWO,
+  ANNOTATION_DRIFT,
   ANNOTATION_PAUSED,
   ANNOTATION_PLAN,
   ANNOTATION_SLEEP,
   ANNOTATION_WINDOW,
 } from "./Names.ts"
+import { approvalOf } from "./Plan.ts"
 import { parseWindows, type Windows } from "./Windows.ts"
 
 const Strings = Schema.Record(Schema.String, Schema.String)
@@ -32,6 +34,19 @@ export const Sleep = Schema.Struct({
 })
 export type Sleep = typeof Sleep.Type
 
+/** What has been told of the reports about an instance whose repairs look and do nothing. */
+export const ToldDrift = Schema.Struct({
+  /** A digest of what was found: the same again is no news. */
+  found: Schema.String,
+  /** So many objects differ. */
+  objects: Schema.Finite,
+  /** RFC 3339: when that was found first. */
+  since: Schema.String,
+  /** An install or a repair has begun since: nobody knows what still differs. */
+  outdated: Schema.optionalKey(Schema.Literal(true)),
+})
+export type ToldDrift = typeof ToldDrift.Type
+
 export const DayTwoMemo = Schema.Struct({
   uid: Schema.String,
   /** RFC 3339: when the operator first saw that it is paused. */
@@ -49,6 +64,8 @@ export const DayTwoMemo = Schema.Struct({
   approved: Schema.optionalKey(
     Schema.Struct({ value: Schema.String, plan: Schema.optionalKey(Schema.String) }),
   ),
+  /** Only while repairs look and do nothing. */
+  drift: Schema.optionalKey(ToldDrift),
   /** Wrong values that were told of, by annotation. */
   told: Schema.optionalKey(Strings),
 })
@@ -69,6 +86,10 @@ export const windowsIn = ({ kept }: DayTwoMemo): Option.Option<Windows> =>
   Option.flatMap(Option.fromUndefinedOr(kept?.[ANNOTATION_WINDOW]), (text) =>
     Result.getSuccess(parseWindows(text)),
   )
+
+/** Whether repairs look and do nothing. */
+export const detectsIn = ({ kept }: Pick<DayTwoMemo, "kept">): boolean =>
+  kept?.[ANNOTATION_DRIFT] === "detect"
 
 /** The annotation's text; `undefined` when there is nothing to remember. */
 export const memoText = (memo: DayTwoMemo): string | undefined => {
@@ -107,6 +128,8 @@ export interface DayTwo {
   readonly approve: boolean
   /** The id of the plan that is approved. */
   readonly approved: Option.Option<string>
+  /** Repairs look, and do nothing. */
+  readonly detects: boolean
   readonly memo: DayTwoMemo
   readonly news: ReadonlyArray<DayTwoNews>
 }
@@ -127,6 +150,23 @@ const approvedOf = (value: string, { approved, published }: DayTwoMemo): DayTwoM
   const plan = exact ?? (String(published?.generation) === generation ? published?.plan : undefined)
   return plan === undefined ? { value } : { value, plan }
 }
+
+/** What to say of an approval that was just set and is of another plan than the one that waits: nothing comes of it. */
+const misses = (
+  { namespace, name }: Annotated,
+  { awaits, approved: before, published }: DayTwoMemo,
+  approved: DayTwoMemo["approved"],
+): Option.Option<string> => {
+  const isNews = approved !== undefined && approved.value !== before?.value
+  if (!isNews || awaits === undefined || published === undefined || approved.plan === published.plan)
+    return Option.none()
+  const { generation, plan: id } = published
+  return Option.some(
+    `annotation ${ANNOTATION_APPROVED}: "${approved.value}" approves nothing that waits: generation ${generation} waits with ${approvalOf({ generation, id })}. Read it and approve it by kubectl pi plan ${name} --namespace ${namespace}`,
+  )
+}
+
+const invalid = (message: string): DayTwoNews => ({ _tag: "Invalid", message })
 
 /** Enough to tell another value from the one that was told. */
 const briefly = (value: string): string => value.slice(0, 100)
@@ -162,6 +202,7 @@ export const followDayTwo = (
     ...(last.awaits === undefined ? {} : { awaits: last.awaits }),
     ...(last.published === undefined ? {} : { published: last.published }),
     ...(approved === undefined ? {} : { approved }),
+    ...(last.drift === undefined || !detectsIn({ kept }) ? {} : { drift: last.drift }),
     ...nonEmpty("kept", kept),
     ...nonEmpty("told", Object.fromEntries(bad.map(({ name, value }) => [name, briefly(value)]))),
   }
@@ -172,9 +213,11 @@ export const followDayTwo = (
     plan,
     approve: kept[ANNOTATION_APPROVE] === "required",
     approved: Option.fromUndefinedOr(approved?.plan),
+    detects: detectsIn({ kept }),
     memo,
     news: [
-      ...untold.map(({ message }) => ({ _tag: "Invalid", message }) as const),
+      ...untold.map(({ message }) => invalid(message)),
+      ...Option.toArray(Option.map(misses(metadata, last, approved), invalid)),
       ...(paused && since === undefined ? [{ _tag: "Paused" } as const] : []),
       ...(!paused && since !== undefined ? [{ _tag: "Resumed", since } as const] : []),
       ...(sleeps && last.sleep === undefined ? [{ _tag: "FallingAsleep" } as const] : []),

@@ -16,6 +16,8 @@ const MAX_WORDS = 1024
 
 /** What a look at what an install would do is called. */
 export const LOOK = "plan"
+/** And one that is taken in place of a repair. */
+export const DRIFT = "drift report"
 
 export const outcomes = ["running", "succeeded", "failed", "cancelled", "interrupted"] as const
 
@@ -86,7 +88,10 @@ export const isRunning = ({ operations }: History): boolean =>
 
 /** A look that is taken again is no other one: it takes the place of the one before. */
 const isSameLook = (past: PastOperation, { what, version, generation }: Begun): boolean =>
-  what === LOOK && past.what === what && past.version === version && past.generation === generation
+  (what === LOOK || what === DRIFT) &&
+  past.what === what &&
+  past.version === version &&
+  past.generation === generation
 
 /** An instance has one operation at a time. */
 export const withBegun = (history: History, begun: Begun): History =>

@@ -43,6 +43,8 @@ export const ANNOTATION_PLAN = `${GROUP}/plan`
 export const ANNOTATION_APPROVE = `${GROUP}/approve`
 /** A generation, set by a person: that one may begin. */
 export const ANNOTATION_APPROVED = `${GROUP}/approved`
+/** `detect`, set by a person: repairs look, report and change nothing. */
+export const ANNOTATION_DRIFT = `${GROUP}/drift`
 /** What the operator remembers of the annotations of people: since when, what stood before, what it has told (DayTwo.ts). */
 export const ANNOTATION_DAY_TWO = `${GROUP}/day-two`
 /** `"true"`, set by a person: leave the default storage root on the node. */

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { Option, Schema } from "effect"
 import { withoutSecrets } from "./Secrets.ts"
-import { truncateAtWord, utf8Bytes } from "./Text.ts"
+import { midCut, truncateAtWord, utf8Bytes } from "./Text.ts"
 
 export const deeds = ["create", "update", "replace", "delete"] as const
 export const Deed = Schema.Literals(deeds)
@@ -42,7 +42,7 @@ export const Plan = Schema.Struct({
   after: Schema.String,
   /** Of one that could be made. */
   basis: Schema.optionalKey(Basis),
-  /** An install has found another basis. */
+  /** An install has found another basis, or has begun since: of drift nobody knows what of it is left. */
   outdated: Schema.optionalKey(Schema.Literal(true)),
   /** Why there is none; the rest says nothing then. */
   unreadable: Schema.optionalKey(Schema.String),
@@ -63,23 +63,28 @@ export const Plan = Schema.Struct({
 })
 export type Plan = typeof Plan.Type
 
-/** What is kept of an instance: the newest plan of its spec, and the newest of another version. Neither takes the other's place. */
+/** What is kept of an instance: the newest plan of its spec, the newest of another version, and what was found last in place of a repair. None takes another's place. */
 export const Plans = Schema.Struct({
   format: Schema.Literal(1),
   /** Of the instance that they are of: a copy of the name is not. */
   uid: Schema.String,
   spec: Schema.optionalKey(Plan),
   version: Schema.optionalKey(Plan),
+  /** The last one that could be made. */
+  drift: Schema.optionalKey(Plan),
   /** Versions whose last plan that could be read takes data away. */
   grave: Schema.Array(Schema.String),
+  /** The file before it could not be read, and no plan of the spec was made since: nobody knows what is grave. */
+  forgotten: Schema.optionalKey(Schema.Literal(true)),
 })
 export type Plans = typeof Plans.Type
 
 export const PlansText = Schema.fromJsonString(Plans)
 
-export type PlanSlot = "spec" | "version"
+/** `drift`: of what is installed, in place of a repair. */
+export type PlanSlot = "spec" | "version" | "drift"
 
-/** `version`: what is looked at; `spec`: the version there. */
+/** Of a plan that somebody asks for; `version`: what is looked at; `spec`: the version there. */
 export const slotOf = (version: string, spec: string): PlanSlot => (version === spec ? "spec" : "version")
 
 export const noPlans = (uid: string): Plans => ({ format: 1, uid, grave: [] })
@@ -87,11 +92,21 @@ export const noPlans = (uid: string): Plans => ({ format: 1, uid, grave: [] })
 /** So many versions are remembered for what their plans have said. */
 const MAX_GRAVE = 20
 
-/** One that could not be made says nothing about data: what the one before has said stands. */
+/**
+ * One that could not be made says nothing about data: what the one before has said stands, and so does the drift that was found.
+ * Nor does drift say anything about an upgrade.
+ */
 export const withPlan = (plans: Plans, slot: PlanSlot, plan: Plan): Plans => {
+  if (slot === "drift") return plan.unreadable === undefined ? { ...plans, drift: plan } : plans
+  if (plan.unreadable !== undefined) return { ...plans, [slot]: plan }
+  const { forgotten, ...known } = plans
   const others = plans.grave.filter((version) => version !== plan.version)
-  const grave = plan.data.length > 0 ? [...others, plan.version].slice(-MAX_GRAVE) : others
-  return { ...plans, [slot]: plan, grave: plan.unreadable === undefined ? grave : plans.grave }
+  return {
+    ...known,
+    ...(forgotten === undefined || slot === "spec" ? {} : { forgotten }),
+    [slot]: plan,
+    grave: plan.data.length > 0 ? [...others, plan.version].slice(-MAX_GRAVE) : others,
+  }
 }
 
 const decode = Schema.decodeOption(PlansText)
@@ -105,7 +120,7 @@ export const plansOf = (text: Option.Option<string>, uid: string): Option.Option
 
 /** Of each list: more than a platform has objects that come and go in one upgrade. */
 const MAX_NAMES = 300
-/** Two plans fit beside the history in one ConfigMap of 1 MiB, with room left. */
+/** Three plans fit beside the history in one ConfigMap of 1 MiB, with room left. */
 const MAX_NAME_BYTES = 160
 /** Of each deed: more than there are in a cluster with a platform. */
 const MAX_KINDS = 200
@@ -140,11 +155,11 @@ const tenantOf = ({ type, name }: PlannedStep): string | undefined => {
 }
 
 /** A tenant that somebody has taken out of the spec goes on purpose; nothing else of this kind does. */
-const holdsData = (step: PlannedStep, tenants: ReadonlySet<string>): boolean => {
+const holdsData = (step: PlannedStep, takenOut: ReadonlySet<string>): boolean => {
   if (step.deed !== "delete" && step.deed !== "replace") return false
   if (!dataKinds.has(kindOf(step.type))) return false
   const tenant = tenantOf(step)
-  return step.deed === "replace" || tenant === undefined || tenants.has(tenant)
+  return step.deed === "replace" || tenant === undefined || !takenOut.has(tenant)
 }
 
 const countsOf = (steps: ReadonlyArray<PlannedStep>, deed: Deed): Readonly<Record<string, number>> => {
@@ -158,8 +173,14 @@ const countsOf = (steps: ReadonlyArray<PlannedStep>, deed: Deed): Readonly<Recor
   return Object.fromEntries(counts)
 }
 
-/** A name that came from a program is one more place for what should not be in it. */
-const words = (text: string): string => truncateAtWord(withoutSecrets(text), MAX_NAME_BYTES, utf8Bytes)
+/** As Kubernetes names objects, which everybody can read: `ConfigMap wasmcloud/settings`. */
+const isPlain = (text: string): boolean => /^(?:\w+ )?(?:[-.:\w]{1,253}\/)?[-.:\w]{1,253}$/.test(text)
+
+/** A name that came from a program is one more place for what should not be in it. One that is too long is cut inside. */
+const words = (text: string): string => {
+  const shown = isPlain(text) ? text : withoutSecrets(text)
+  return utf8Bytes(shown) <= MAX_NAME_BYTES ? shown : midCut(shown, MAX_NAME_BYTES)
+}
 
 const namesOf = (names: ReadonlyArray<string>): ReadonlyArray<string> => names.slice(0, MAX_NAMES).map(words)
 
@@ -177,13 +198,13 @@ export interface Found {
   readonly drifted: ReadonlyArray<string>
 }
 
-/** `tenants`: those of the spec. */
+/** `takenOut`: tenants that the spec had when it was last agreed on, and has no more. */
 export const planOf = (
   { uid, ...of }: PlanOf,
   { basis, steps, drifted }: Found,
-  tenants: ReadonlyArray<string>,
+  takenOut: ReadonlyArray<string>,
 ): Plan => {
-  const declared = new Set(tenants)
+  const onPurpose = new Set(takenOut)
   const namesBy = (which: (step: PlannedStep) => boolean) => steps.filter(which).map(nameOf)
   const replaced = namesBy(({ deed }) => deed === "replace")
   const deleted = namesBy(({ deed }) => deed === "delete")
@@ -202,7 +223,7 @@ export const planOf = (
     delete: countsOf(steps, "delete"),
     replaced: namesOf(replaced),
     deleted: namesOf(deleted),
-    data: namesOf(namesBy((step) => holdsData(step, declared))),
+    data: namesOf(namesBy((step) => holdsData(step, onPurpose))),
     restored: namesOf(drifted),
     ...(more === 0 ? {} : { more }),
   }
@@ -224,35 +245,74 @@ export const unreadablePlan = ({ uid, ...of }: PlanOf, why: string): Plan => ({
 })
 
 /** What an approval of exactly this plan reads. */
-export const approvalOf = ({ generation, id }: Plan): string => `${generation}-${id}`
+export const approvalOf = ({ generation, id }: Pick<Plan, "generation" | "id">): string =>
+  `${generation}-${id}`
 
 const total = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0)
 
-/** `create 2 (ConfigMap 1, Secret 1), delete 1 (Tenant 1)`; what is not done is left out. */
-export const countsText = (plan: Plan): string => {
-  const parts = deeds.flatMap((deed) => {
+/** How many objects would be made, changed, replaced, deleted or put back. */
+export const objectsOf = (plan: Plan): number => {
+  const named = plan.replaced.length + plan.deleted.length
+  // Those of charts are counted by their names alone.
+  const unnamed = (plan.more ?? 0) - (total(plan.replace) + total(plan.delete) - named)
+  return deeds.reduce((sum, deed) => sum + total(plan[deed]), plan.restored.length + Math.max(0, unnamed))
+}
+
+/** Of what a look has found: the same again has the same, whenever it was made. */
+export const foundIn = ({ id, restored, more }: Plan): string => idOf(id, restored, more)
+
+/** `create 2 (ConfigMap 1, Secret 1)`, by deed; what is not done is left out. */
+const counted = (plan: Plan): ReadonlyArray<string> =>
+  deeds.flatMap((deed) => {
     const counts = plan[deed]
     const kinds = Object.entries(counts)
       .toSorted(([one], [other]) => (one < other ? -1 : 1))
       .map(([kind, count]) => `${kind} ${count}`)
     return kinds.length === 0 ? [] : [`${deed} ${total(counts)} (${kinds.join(", ")})`]
   })
+
+/** `create 2 (ConfigMap 1, Secret 1), delete 1 (Tenant 1)`. */
+export const countsText = (plan: Plan): string => {
+  const parts = counted(plan)
   return parts.length === 0 ? "nothing would change" : parts.join(", ")
 }
 
-/** One sentence for an Event or a condition; the names that hold data first, in `limit` characters. */
+/** Those that hold data first. */
+const namesText = (plan: Plan): ReadonlyArray<string> => {
+  const named = (word: string, names: ReadonlyArray<string>) =>
+    names.length === 0 ? [] : [`${word}: ${names.join(", ")}`]
+  const rest = (names: ReadonlyArray<string>) => names.filter((name) => !plan.data.includes(name))
+  return [
+    ...named("goes with its data", plan.data),
+    ...named("replaced", rest(plan.replaced)),
+    ...named("deleted", rest(plan.deleted)),
+    ...named("put back", plan.restored),
+  ]
+}
+
+/** Of a plan in an Event, in characters. */
+export const mostOfNote = 1000
+
+/** One sentence for an Event or a condition, in `limit` characters. */
 export const planSummary = (plan: Plan, limit: number): string => {
   const of = `version ${plan.version}, generation ${plan.generation}`
   if (plan.unreadable !== undefined) {
     return truncateAtWord(`the plan of ${of} cannot be read: ${plan.unreadable}`, limit)
   }
-  const data = plan.data.length === 0 ? "" : `; goes with its data: ${plan.data.join(", ")}`
-  const named = (word: string, names: ReadonlyArray<string>) =>
-    names.length === 0 ? "" : `; ${word}: ${names.join(", ")}`
-  const rest = (names: ReadonlyArray<string>) => names.filter((name) => !plan.data.includes(name))
+  return truncateAtWord(`${of}: ${[countsText(plan), ...namesText(plan)].join("; ")}`, limit)
+}
+
+/** `1 object differs`, `3 objects differ`. */
+export const differing = (objects: number): string =>
+  objects === 1 ? "1 object differs" : `${objects} objects differ`
+
+/** One sentence about drift that was found, in `limit` characters. */
+export const driftSummary = (plan: Plan, limit: number): string => {
+  const counts = counted(plan)
+  const would = [...(counts.length === 0 ? [] : [counts.join(", ")]), ...namesText(plan)]
   return truncateAtWord(
-    `${of}: ${countsText(plan)}${data}${named("replaced", rest(plan.replaced))}${named("deleted", rest(plan.deleted))}${named("put back", plan.restored)}`,
+    `${differing(objectsOf(plan))} inside the instance; a repair would: ${would.join("; ")}`,
     limit,
   )
 }

@@ -50,6 +50,17 @@ export const tailAtWord = (text: string, limit: number): string => {
   return `${ELLIPSIS}${cut.replace(/^\S{0,80}\s/, "")}`
 }
 
+/** The text itself when it fits into so many bytes of UTF-8, else its beginning and its end around a `…`: of a name both tell. */
+export const midCut = (text: string, limit: number): string => {
+  const bytes = new TextEncoder().encode(text)
+  if (bytes.length <= limit) return text
+  const room = Math.max(0, limit - utf8Bytes(ELLIPSIS))
+  const head = Math.ceil(room / 2)
+  // A character that is cut in two decodes to replacement marks, which are dropped.
+  const part = (from: number, to?: number) => new TextDecoder().decode(bytes.subarray(from, to))
+  return `${part(0, head).replace(/\uFFFD+$/, "")}${ELLIPSIS}${part(bytes.length - (room - head)).replace(/^\uFFFD+/, "")}`
+}
+
 /**
  * The text itself when it fits into so many bytes of UTF-8, else its first sentence and its end: what happened, and the
  * last words about it, which say why. A first sentence that leaves no room for more is cut like any text.

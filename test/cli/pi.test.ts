@@ -738,6 +738,9 @@ describe("trace", () => {
       assert.include(said.err, "OTEL_EXPORTER_OTLP_ENDPOINT")
       const json = yield* runPi(["trace", "one", "-o", "json"], answers)
       assert.deepStrictEqual(JSON.parse(json.out), { traces: [] })
+      const spans = yield* runPi(["trace", "one", "--jaeger", "http://127.0.0.1:1"], answers)
+      assert.deepStrictEqual([spans.exitCode, spans.out], [1, ""])
+      assert.match(spans.err, /^kubectl pi: no trace .* OTEL_EXPORTER_OTLP_ENDPOINT .*; --id names one/)
     }),
   )
 
@@ -789,6 +792,9 @@ describe("a mistake", () => {
     [["status"], 2, /Missing required argument: name/],
     [["statsu", "one"], 2, /Unknown subcommand[\s\S]*Did you mean this\?\n +status$/m],
     [["status", "one", "--exitcode"], 2, /Did you mean this\?\n +--exit-code$/m],
+    [["status", "one", "--contxt", "a"], 2, /Did you mean this\?\n +--context$/m],
+    [["status", "one", "--namspace", "a"], 2, /Did you mean this\?\n +--namespace$/m],
+    [["logs", "one", "--hepl"], 2, /Did you mean this\?\n +--help$/m],
     [["status", "one", "-o", "yaml"], 2, /"text" \| "json"/],
     [["kubeconfig", "one", "--stdout", "--port-forward"], 2, /exclude one another/],
     [["kubeconfig", "one", "--stdout", "--file", "x"], 2, /--stdout and --file x exclude one another/],
@@ -936,6 +942,47 @@ describe("plan", () => {
     }),
   )
 
+  it.effect("has the drift report as a part of its own, and says where it is none any more", () =>
+    Effect.gen(function* () {
+      const memo = (kept: object) => ({
+        ...instance,
+        metadata: {
+          ...instance.metadata,
+          annotations: { "platform.di-framework.dev/day-two": JSON.stringify({ uid, kept }) },
+        },
+      })
+      const detects = memo({ "platform.di-framework.dev/drift": "detect" })
+      const drift = { ...made, version: "6.0.22" }
+      const said = yield* runPi(["plan", "one"], answers(kept({ spec: made, drift }), detects))
+      const [plan = "", report = ""] = said.out.split(/^(?=Drift from)/m)
+      assert.include(plan, "Version 6.0.23 with the spec")
+      assert.match(
+        report,
+        /^Drift from version 6\.0\.22 with the spec of generation \d+, looked at \S+ ago \(2026-01-01T00:00:00Z\)\n\n5 objects differ\. A repair would:\n\nWHAT/,
+      )
+      assert.include(report, "Of charts, put back:\n  Secret wasmcloud/x (missing)")
+      assert.notInclude(said.out, "Outdated")
+      const nothing = { create: {}, update: {}, replace: {}, delete: {}, replaced: [], deleted: [], data: [] }
+      const none = yield* runPi(
+        ["plan", "one"],
+        answers(kept({ drift: { ...drift, ...nothing, restored: [] } }), detects),
+      )
+      assert.match(none.out, /^Drift from [^\n]*\n\nNothing differs\.$/)
+      const charts = yield* runPi(
+        ["plan", "one"],
+        answers(kept({ drift: { ...drift, ...nothing } }), detects),
+      )
+      assert.match(charts.out, /\n\n1 object differs\. A repair would:\n\n+Of charts, put back:\n/)
+      for (const [of, report, why] of [
+        [detects, { ...drift, outdated: true }, "an install or a repair has begun since"],
+        [memo({}), drift, "repairs put back by now what differs"],
+      ] as const) {
+        const old = yield* runPi(["plan", "one"], answers(kept({ drift: report }), of))
+        assert.include(old.out, `Outdated: ${why}`)
+      }
+    }),
+  )
+
   it.effect("says why there is none", () =>
     Effect.gen(function* () {
       const failed = kept({ spec: { ...made, unreadable: "up (version 6.0.23): it throws" } })
@@ -945,6 +992,12 @@ describe("plan", () => {
       )
       const none = yield* runPi(["plan", "one"], { [PI]: instance, [HISTORY]: { items: [] } })
       assert.include(none.err, "annotate pi one --namespace team-a platform.di-framework.dev/plan=spec")
+      // Whoever is to approve it is not told to ask for it.
+      const unseen = yield* runPi(["plan", "one"], { [PI]: waiting(made.id), [HISTORY]: { items: [] } })
+      assert.match(
+        unseen.err,
+        /^a plan waits for approval and cannot be shown yet: .* ConfigMap team-a\/one-history/,
+      )
       // One of another life of that name is none of this one's.
       const other = yield* runPi(["plan", "one"], answers({ ...kept({ spec: made }), uid: "another" }))
       assert.include(other.err, "there is no plan")
@@ -955,20 +1008,67 @@ describe("plan", () => {
   )
 })
 
-it.effect("status says which generation waits, and where it is said how it is approved", () =>
+it.effect("status says what a generation waits for, and where it is said how it is approved", () =>
   Effect.gen(function* () {
     const generation = 1 + (instance.metadata.generation ?? 0)
-    const memo = JSON.stringify({ uid: instance.metadata.uid, awaits: generation })
-    const annotations = { "platform.di-framework.dev/day-two": memo }
-    const waiting = { ...instance, metadata: { ...instance.metadata, generation, annotations } }
+    const waitingWith = (more: object) => {
+      const memo = JSON.stringify({ uid: instance.metadata.uid, awaits: generation, ...more })
+      const annotations = { "platform.di-framework.dev/day-two": memo }
+      return { ...instance, metadata: { ...instance.metadata, generation, annotations } }
+    }
+    const plan = "0123456789ab"
+    const published = { generation, plan }
+    const older = { generation: generation - 1, plan }
+    for (const more of [{}, { published: older, approved: { value: "1", plan } }]) {
+      const unplanned = yield* runPi(["status", "one"], { [PI]: waitingWith(more) })
+      assert.include(unplanned.out, `Approval:    generation ${generation} waits for its plan first`)
+      assert.include(unplanned.out, "waits for its plan, which kubectl pi plan one shows once it is made")
+    }
+    const given = yield* runPi(["status", "one"], {
+      [PI]: waitingWith({ published, approved: { value: `${generation}`, plan } }),
+    })
+    assert.include(given.out, `Approval:    generation ${generation} has it`)
+    assert.include(given.out, `generation ${generation} is not applied yet`)
+    const waiting = waitingWith({ published, approved: { value: "1", plan: "ba9876543210" } })
     const said = yield* runPi(["status", "one"], { [PI]: waiting })
-    assert.include(said.out, `Approval:    generation ${generation} waits for it`)
+    assert.include(said.out, `Approval:    generation ${generation} waits for it\n`)
     assert.include(said.out, "kubectl pi plan one says what it would do, and how it is approved")
     assert.include(said.out, "docs/day-two.md#approval")
     const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], { [PI]: waiting })).out)
     assert.deepStrictEqual([json.awaitsApproval, json.waitingFor.reason], [generation, "Approval"])
     const retried = yield* runPi(["retry", "one"], { [PI]: waiting, annotate: "annotated" })
     assert.include(retried.out, "once it is approved, and a plan that could not be made at once (Approval)")
+  }),
+)
+
+it.effect("status says how much differs where repairs look and do nothing", () =>
+  Effect.gen(function* () {
+    const asked = { "platform.di-framework.dev/drift": "detect" }
+    const of = (memo: object | undefined) => {
+      const text = JSON.stringify({ uid: instance.metadata.uid, kept: asked, ...memo })
+      const annotations = {
+        ...asked,
+        ...(memo === undefined ? {} : { "platform.di-framework.dev/day-two": text }),
+      }
+      return { [PI]: { ...instance, metadata: { ...instance.metadata, annotations } } }
+    }
+    const drift = { found: "0123456789ab", objects: 2, since: "2026-01-01T00:00:00Z" }
+    for (const [memo, line] of [
+      [{ drift }, /^2 objects differ, found \S+ ago; kubectl pi plan one says which$/],
+      [{ drift: { ...drift, objects: 0 } }, /^none, from the look \S+ ago on$/],
+      [{ drift: { ...drift, outdated: true } }, /^not looked at since the last install; repairs only look$/],
+      [{}, /^not looked at since the last install; repairs only look$/],
+      [undefined, /^asked for, and not yet seen by the operator/],
+    ] as const) {
+      const { out } = yield* runPi(["status", "one"], of(memo))
+      assert.match(/^ {2}Drift: +(.*)$/m.exec(out)?.[1] ?? "", line)
+    }
+    const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], of({ drift }))).out)
+    assert.deepStrictEqual(
+      [json.detectsDrift, json.drifted, json.driftedSince],
+      [true, 2, "2026-01-01T00:00:00Z"],
+    )
+    assert.notInclude((yield* runPi(["status", "one"], { [PI]: instance })).out, "Drift:")
   }),
 )
 

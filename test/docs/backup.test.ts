@@ -76,6 +76,13 @@ const tarOf = (redirection: "<" | ">") =>
     readFileSync("docs/operate.md", "utf8"),
   ) ?? assert.fail(`operate.md has no tar ${redirection} state.tar`)
 
+/** What empties the claim, as the page has it. */
+const emptying = (at: string): string =>
+  (
+    /-- sh -c '(cd \/state && .*)'$/m.exec(readFileSync("docs/operate.md", "utf8"))?.[1] ??
+    assert.fail("operate.md does not empty the claim")
+  ).replace("/state", at)
+
 it("puts the state back into a volume whose folder is not the operator's", () => {
   const folder = mkdtempSync(path.join(tmpdir(), "backup-"))
   const own = process.getuid?.() === 0 ? { uid: 1000, gid: 1000 } : {}
@@ -99,6 +106,20 @@ it("puts the state back into a volume whose folder is not the operator's", () =>
     mkdirSync(to)
     if (own.gid !== undefined) chownSync(to, 0, own.gid)
     chmodSync(to, 0o2775)
+    // What was there before, a package among it, whose folders nobody may write in.
+    mkdirSync(path.join(to, "packages/6.0.22-x/lib"), { recursive: true })
+    writeFileSync(path.join(to, "packages/6.0.22-x/lib/index.js"), "")
+    for (const at of [
+      "packages/6.0.22-x/lib/index.js",
+      "packages/6.0.22-x/lib",
+      "packages/6.0.22-x",
+      "packages",
+    ]) {
+      if (own.uid !== undefined) chownSync(path.join(to, at), own.uid, own.gid)
+      if (at !== "packages") chmodSync(path.join(to, at), 0o550)
+    }
+    execFileSync("sh", ["-c", emptying("to")], { cwd: folder, ...own })
+    assert.deepStrictEqual(readdirSync(to), [])
     run("<", "to")
     assert.deepStrictEqual(readdirSync(to, { recursive: true }).sort(), [
       ".hidden",

@@ -97,7 +97,8 @@ describe("a paused instance", () => {
 
   it("whose changes have to be approved tells what they do, and waits", async () => {
     await annotate(`${ANNOTATION_APPROVE}=required`)
-    await editInstance(key, { platform: { tenants: [{ name: "beta" }] } })
+    const users = [{ name: "dev", memberships: [{ tenant: "beta", role: "developer" }] }]
+    await editInstance(key, { platform: { tenants: [{ name: "beta" }], users } })
     const { generation } = (await getInstance(key)).metadata
     const selector = `--field-selector=metadata.name=${key.name}-history`
     const plan = await until("there is a plan", async () => {

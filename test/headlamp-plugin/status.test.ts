@@ -138,6 +138,7 @@ describe("a pause", () => {
       sleep: undefined,
       window: undefined,
       awaitsApproval: undefined,
+      drift: undefined,
     })
     assert.isUndefined(annotated({}).pausedSince)
   })
@@ -150,6 +151,7 @@ describe("a pause", () => {
         sleep: undefined,
         window: undefined,
         awaitsApproval: undefined,
+        drift: undefined,
       }
       assert.deepStrictEqual(view, { ...nothing, pauseUnseen: true }, text)
     }
@@ -183,6 +185,25 @@ describe("a change", () => {
     }
     assert.strictEqual(view({ awaits: 3 }).awaitsApproval, 3)
     assert.isUndefined(view({ awaits: "3" }).awaitsApproval)
+  })
+})
+
+describe("drift", () => {
+  const view = (memo: object) => {
+    const annotations = { [crd.dayTwo]: JSON.stringify({ uid: "life", ...memo }) }
+    return dayTwoOf(instance(undefined, {}, { uid: "life", annotations })).drift
+  }
+  const kept = { [crd.drift]: "detect" }
+  const since = "2026-11-03T12:00:00Z"
+
+  it("is what was told of it last, while repairs look and do nothing", () => {
+    const drift = { found: "0", objects: 2, since }
+    assert.deepStrictEqual(view({ kept, drift }), { objects: 2, since })
+    assert.isUndefined(view({ drift }))
+    const unknown = { objects: undefined, since: undefined }
+    assert.deepStrictEqual(view({ kept }), unknown)
+    assert.deepStrictEqual(view({ kept, drift: { ...drift, outdated: true } }), unknown)
+    assert.deepStrictEqual(view({ kept, drift: { objects: "2" } }), unknown)
   })
 })
 

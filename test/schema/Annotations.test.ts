@@ -7,6 +7,7 @@ import {
   ANNOTATION_RECONCILE_REQUESTED,
   ANNOTATION_SKIP_STORAGE_CLEANUP,
   ANNOTATION_STORAGE_CLEANUP_FAILURES,
+  GROUP,
 } from "../../src/schema/Names.ts"
 
 const annotated = (annotations?: Readonly<Record<string, string>>) => ({
@@ -36,6 +37,28 @@ describe("the annotations of an instance", () => {
       assert.include(bad?.message ?? "", "it counts as if it were not there")
       assert.include(bad?.message ?? "", `kubectl annotate pi one --namespace team-a ${name}-`)
     }
+  })
+
+  it.each([
+    ["pause", "paused"],
+    ["protected", "protect"],
+    ["sleeep", "sleep"],
+    ["aproved", "approved"],
+    ["something", undefined],
+    // Of what the operator alone writes nobody has meant any.
+    ["traces", undefined],
+  ])("under our prefix that nobody knows is told, with what may have been meant: %s", (name, near) => {
+    const { kept, bad } = readAnnotations(annotated({ [`${GROUP}/${name}`]: "true" }), {})
+    assert.deepStrictEqual(kept, {})
+    assert.strictEqual(
+      bad[0]?.message,
+      `annotation "${GROUP}/${name}" is none that this operator knows, and does nothing.${near === undefined ? "" : ` Did you mean ${GROUP}/${near}?`} Remove it with kubectl annotate pi one --namespace team-a "${GROUP}/${name}"-`,
+    )
+  })
+
+  it("of which many are unknown are told in part", () => {
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`${GROUP}/x${at}`, ""]))
+    assert.isAtMost(readAnnotations(annotated(many), {}).bad.length, 5)
   })
 
   it("that decide what is done keep what counted before a wrong value", () => {

@@ -5,6 +5,7 @@ import {
   ANNOTATION_APPROVE,
   ANNOTATION_APPROVED,
   ANNOTATION_DAY_TWO,
+  ANNOTATION_DRIFT,
   ANNOTATION_PAUSED,
   ANNOTATION_PLAN,
   ANNOTATION_SLEEP,
@@ -139,6 +140,21 @@ describe("plan and approval", () => {
       assert.lengthOf(asked({ [ANNOTATION_APPROVED]: value }).news, 1, value)
   })
 
+  it("is told of where it is of another plan than the one that waits, once each", () => {
+    const plan = "0123456789ab"
+    const of = (value: string, before: Option.Option<DayTwoMemo>) =>
+      asked({ [ANNOTATION_APPROVED]: value }, before)
+    const waits = Option.some<DayTwoMemo>({ uid, awaits: 7, published: { generation: 7, plan } })
+    const wrong = of("7-ba9876543210", waits)
+    assert.match(
+      JSON.stringify(wrong.news),
+      /"7-ba9876543210\\" approves nothing that waits: generation 7 waits with 7-0123456789ab\./,
+    )
+    assert.lengthOf(of("6", waits).news, 1)
+    assert.lengthOf(of("7-ba9876543210", Option.some(wrong.memo)).news, 0)
+    for (const right of ["7", `7-${plan}`]) assert.lengthOf(of(right, waits).news, 0, right)
+  })
+
   it("is of the plan that it names, or of the one of its generation that was told before it", () => {
     const plan = "0123456789ab"
     const told = Option.some<DayTwoMemo>({ uid, published: { generation: 7, plan } })
@@ -174,6 +190,31 @@ describe("plan and approval", () => {
     const memo = Option.some({ uid, planned })
     assert.strictEqual(asked({ [ANNOTATION_PLAN]: "6.0.23" }, memo).memo.planned, planned)
     assert.isUndefined(asked({}, memo).memo.planned)
+  })
+})
+
+describe("drift", () => {
+  const asked = (value: string | undefined, before = none) =>
+    followDayTwo(
+      { ...bare, annotations: value === undefined ? {} : { [ANNOTATION_DRIFT]: value } },
+      before,
+      noon,
+    )
+  const drift = { found: "0123456789ab", objects: 2, since: noon }
+
+  it("is detected until the annotation goes, whatever stands in it meanwhile", () => {
+    const first = asked("detect")
+    assert.isTrue(first.detects)
+    const wrong = asked("repair", Option.some(first.memo))
+    assert.deepStrictEqual([wrong.detects, wrong.news.length], [true, 1])
+    assert.isFalse(asked(undefined, Option.some(wrong.memo)).detects)
+    assert.deepStrictEqual([asked("no").detects, asked("no").news.length], [false, 1])
+  })
+
+  it("that was told is remembered for as long as it is detected", () => {
+    const told = Option.some({ ...asked("detect").memo, drift })
+    assert.deepStrictEqual(asked("detect", told).memo.drift, drift)
+    assert.isUndefined(asked(undefined, told).memo.drift)
   })
 })
 

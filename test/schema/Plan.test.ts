@@ -3,7 +3,11 @@ import { Option, Schema } from "effect"
 import { MAX_HISTORY_BYTES } from "../../src/schema/History.ts"
 import {
   countsText,
+  differing,
+  driftSummary,
+  foundIn,
   noPlans,
+  objectsOf,
   type PlannedStep,
   PlansText,
   planOf,
@@ -31,8 +35,8 @@ const step = (deed: PlannedStep["deed"], type: string, name: string, namespace?:
 })
 const tenant = "platform.di-framework.dev/v1alpha1:Tenant"
 
-const dataOf = (steps: ReadonlyArray<PlannedStep>, tenants: ReadonlyArray<string> = []) =>
-  planOf(of, found(steps), tenants).data
+const dataOf = (steps: ReadonlyArray<PlannedStep>, takenOut: ReadonlyArray<string> = []) =>
+  planOf(of, found(steps), takenOut).data
 
 describe("what holds data", () => {
   it.each([
@@ -53,16 +57,37 @@ describe("what holds data", () => {
       assert.deepStrictEqual(dataOf([step("delete", type, "x")]), [])
   })
 
-  it("is a tenant while the spec has it, with its namespaces; who takes it out wants it gone", () => {
+  it("is a tenant with its namespaces, but for one that somebody has taken out of the spec: he wants it gone", () => {
     const steps = [
       step("delete", tenant, "acme"),
       step("delete", "core/v1:Namespace", "di-tenant-acme"),
       step("delete", "core/v1:Namespace", "di-runtime-acme"),
     ]
-    assert.lengthOf(dataOf(steps, ["acme"]), 3)
-    assert.deepStrictEqual(dataOf(steps, ["beta"]), [])
+    assert.lengthOf(dataOf(steps, ["beta"]), 3)
+    // One that the spec never had, as the platform's own.
+    assert.lengthOf(dataOf(steps, []), 3)
+    assert.deepStrictEqual(dataOf(steps, ["acme"]), [])
     // What is replaced comes back without its data, whatever the spec says.
-    assert.lengthOf(dataOf([step("replace", tenant, "acme")], []), 1)
+    assert.lengthOf(dataOf([step("replace", tenant, "acme")], ["acme"]), 1)
+  })
+})
+
+describe("a name", () => {
+  it("is told whole, or with its beginning and its end", () => {
+    const claim = "core/v1:PersistentVolumeClaim"
+    const names = [
+      step("delete", claim, "data-di-registry-component-storage-controller-manager-ha-0", "di-tenant-acme"),
+      step("delete", claim, `${"part-of-it-".repeat(20)}data-0`, "n".repeat(63)),
+      step("delete", "core/v1:Namespace", "a".repeat(63)),
+    ]
+    const [whole = "", long = "", one = ""] = dataOf(names)
+    assert.strictEqual(
+      whole,
+      "PersistentVolumeClaim di-tenant-acme/data-di-registry-component-storage-controller-manager-ha-0",
+    )
+    assert.match(long, /^PersistentVolumeClaim n{30,}.*….*-data-0$/)
+    assert.isAtMost(Buffer.byteLength(long), 160)
+    assert.strictEqual(one, `Namespace ${"a".repeat(63)}`)
   })
 })
 
@@ -168,5 +193,53 @@ describe("plans that are kept", () => {
     assert.deepStrictEqual(plansOf(Option.none(), "life"), Option.some(noPlans("life")))
     for (const broken of ["", "{", '{"format":2}'])
       assert.isTrue(Option.isNone(plansOf(Option.some(broken), "life")), broken)
+  })
+})
+
+describe("drift", () => {
+  const map = step("create", "core/v1:ConfigMap", "x", "wasmcloud")
+  const service = step("replace", "core/v1:Service", "y", "wasmcloud")
+  const hosts = "Deployment wasmcloud/hosts (missing)"
+  const drift = (steps: ReadonlyArray<PlannedStep>, drifted: ReadonlyArray<string>, madeAt = of.madeAt) =>
+    planOf({ ...of, madeAt }, { basis, steps, drifted }, [])
+  const differs = drift([map, service], [hosts])
+
+  it("is so many objects of the program and of charts, however many of them have names", () => {
+    assert.strictEqual(objectsOf(differs), 3)
+    assert.strictEqual(objectsOf(drift([], [])), 0)
+    const many = Array.from({ length: 400 }, (_, number) => number)
+    const deleted = many.map((number) => step("delete", "core/v1:ConfigMap", `m${number}`))
+    const restored = many.map((number) => `Deployment d${number} (missing)`)
+    assert.strictEqual(objectsOf(drift([...deleted, map], restored)), 801)
+    assert.strictEqual(objectsOf(drift(deleted, [hosts])), 401)
+    assert.deepStrictEqual([differing(1), differing(2)], ["1 object differs", "2 objects differ"])
+  })
+
+  it("is said with what a repair would do, in so many characters", () => {
+    assert.strictEqual(
+      driftSummary(differs, 1000),
+      `3 objects differ inside the instance; a repair would: create 1 (ConfigMap 1), replace 1 (Service 1); replaced: Service wasmcloud/y; put back: ${hosts}`,
+    )
+    assert.strictEqual(
+      driftSummary(drift([], [hosts]), 1000),
+      `1 object differs inside the instance; a repair would: put back: ${hosts}`,
+    )
+    assert.isAtMost(driftSummary(differs, 60).length, 60)
+  })
+
+  it("is the same whenever it was found, and another one with an object of a chart more", () => {
+    assert.strictEqual(foundIn(differs), foundIn(drift([map, service], [hosts], "2026-11-04T10:00:00Z")))
+    const all = [differs, drift([map], [hosts]), drift([map, service], []), drift([], [])]
+    assert.strictEqual(new Set(all.map(foundIn)).size, all.length)
+  })
+
+  it("takes no plan's place, and says nothing of what an upgrade takes", () => {
+    const plan = planOf(of, found([step("delete", "core/v1:PersistentVolumeClaim", "x")]), [])
+    const plans = withPlan(noPlans("life"), "spec", plan)
+    const beside = withPlan(plans, "drift", differs)
+    assert.deepStrictEqual(beside, { ...plans, drift: differs })
+    assert.deepStrictEqual(withPlan(plans, "drift", plan).grave, plans.grave)
+    // One that could not be made leaves it as it was.
+    assert.strictEqual(withPlan(beside, "drift", unreadablePlan(of, "it throws")), beside)
   })
 })

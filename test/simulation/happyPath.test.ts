@@ -48,6 +48,39 @@ describe("the happy path", () => {
     console.info(`seed ${seed}: Ready after ${elapsed / 1000} s of virtual time, ${wall} ms, ${steps} steps`)
   })
 
+  it("the log has each thing that is done, in a line about the instance", () => {
+    const said: Array<string> = []
+    const log = (line: string) => {
+      const { annotations = {}, level, message } = JSON.parse(line)
+      if (level === "INFO" && annotations.instance === "team-a/one")
+        said.push([message, annotations.step].filter((part) => part !== undefined).join(": "))
+    }
+    simulate(
+      Effect.gen(function* () {
+        const world = yield* makeWorld({ traced: false, log })
+        yield* world.startOperator()
+        world.apply()
+        yield* ready(world)
+        world.admin.delete(Kinds.StatefulSet, { namespace: world.hostNamespace(), name: "vcluster" })
+        yield* until(() => !world.isReady(), "10 minutes", "the loss is seen")
+        yield* ready(world)
+        world.remove()
+        yield* gone(world)
+      }),
+      { seed: 1 },
+    )
+    for (const line of [
+      "target step: create namespace",
+      "target step: install release",
+      "target step: publish kubeconfig",
+      "install step: up",
+      "target step: reapply release",
+      "deletion step",
+    ])
+      assert.include(said, line)
+    assert.isBelow(said.indexOf("install step: up"), said.indexOf("target step: reapply release"))
+  })
+
   it.each(seeds(3))("a deleted instance leaves nothing, seed %i", (seed) => {
     simulate(
       Effect.gen(function* () {

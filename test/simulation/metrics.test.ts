@@ -1,7 +1,7 @@
 // What a scrape of the whole operator gets, over the lives of instances.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../src/schema/Names.ts"
+import { ANNOTATION_DRIFT, ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { metricRows } from "../../src/services/Metrics/Table.ts"
 import { samplesIn, valueIn } from "../services/Metrics/exposition.ts"
@@ -59,6 +59,20 @@ describe("the metrics of the operator", () => {
         world.edit({ metadata: { annotations: { [ANNOTATION_SLEEP]: null } } })
         yield* Effect.sleep("10 minutes")
         const woken = yield* look
+        const findMap = () =>
+          world
+            .inner()
+            ?.as("kubernetes-admin")
+            .list(Kinds.ConfigMap)
+            .find(({ metadata }) => metadata.name === "di-platform-version")
+        world.edit({ metadata: { annotations: { [ANNOTATION_DRIFT]: "detect" } } })
+        yield* Effect.sleep("2 hours")
+        const detecting = yield* look
+        const map = findMap()?.metadata ?? assert.fail("it is there")
+        world.inner()?.as("kubernetes-admin").delete(Kinds.ConfigMap, map)
+        yield* Effect.sleep("2 hours")
+        const differing = yield* look
+        assert.isUndefined(findMap())
         world.remove()
         yield* until(
           () => world.instance()?.metadata.deletionTimestamp !== undefined,
@@ -82,6 +96,8 @@ describe("the metrics of the operator", () => {
           resumed,
           asleep,
           woken,
+          detecting,
+          differing,
           deleting,
           gone,
           end: yield* look,
@@ -100,8 +116,21 @@ describe("the metrics of the operator", () => {
     assert.deepStrictEqual(stable(result.repaired), stable(result.ready))
     assert.deepStrictEqual(stable(result.resumed), stable(result.ready))
 
-    const { begun, ready, failed, repaired, paused, resumed, asleep, woken, deleting, gone, end } =
-      Object.fromEntries(Object.entries(result).map(([name, text]) => [name, samplesIn(text)]))
+    const {
+      begun,
+      ready,
+      failed,
+      repaired,
+      paused,
+      resumed,
+      asleep,
+      woken,
+      detecting,
+      differing,
+      deleting,
+      gone,
+      end,
+    } = Object.fromEntries(Object.entries(result).map(([name, text]) => [name, samplesIn(text)]))
     const phase = (samples: typeof begun, name: string) =>
       valueIn(samples ?? [], "platforminstance_status_phase", { ...of, phase: name })
     assert.strictEqual(phase(begun, "Ready"), 0)
@@ -144,6 +173,12 @@ describe("the metrics of the operator", () => {
       value(paused, "platforminstance_paused_timestamp_seconds", of) ?? 0,
       Date.UTC(2026, 0) / 1000,
     )
+    assert.deepStrictEqual(
+      [woken, detecting, differing, deleting].map((text) => value(text, "platforminstance_drifted", of)),
+      [undefined, 0, 1, undefined],
+    )
+    for (const text of [detecting, differing])
+      assert.strictEqual(value(text, "platform_operator_overdue_repairs"), 0)
     assert.isUndefined(value(paused, "platforminstance_repair_due_timestamp_seconds", of))
     assert.strictEqual(value(paused, "platform_operator_overdue_repairs"), 0)
     const memory = (text: typeof ready) => value(text, "platforminstance_asleep_memory_bytes", of)

@@ -1,8 +1,13 @@
 // Plans and approval, with the whole operator: what is looked at is not touched, and what waits is kept as it was agreed on.
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Duration, Effect } from "effect"
-import { ANNOTATION_APPROVE, ANNOTATION_APPROVED, ANNOTATION_PLAN } from "../../src/schema/Names.ts"
-import { approvalOf } from "../../src/schema/Plan.ts"
+import {
+  ANNOTATION_APPROVE,
+  ANNOTATION_APPROVED,
+  ANNOTATION_DRIFT,
+  ANNOTATION_PLAN,
+} from "../../src/schema/Names.ts"
+import { approvalOf, objectsOf } from "../../src/schema/Plan.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { simulate, until } from "../twins/simulation/Simulation.ts"
 import { paths } from "../twins/world/Image.ts"
@@ -118,6 +123,62 @@ describe("a plan", () => {
         yield* annotate(world, { [ANNOTATION_APPROVED]: approvalOf(again) })
         yield* until(() => world.status()?.observedGeneration === 2, "30 minutes", "it is applied")
         assert.isDefined(findInside(world, Kinds.Namespace, "di-tenant-beta"))
+        assertHeld(world)
+        yield* operator.stop
+      }),
+      { seed: 1 },
+    ))
+})
+
+describe("where repairs look and do nothing", () => {
+  it("what differs is told, left as it is, and put back when they repair again", () =>
+    simulate(
+      Effect.gen(function* () {
+        const world = yield* makeChecked({ settings: { repairInterval: Duration.minutes(10) } })
+        const operator = yield* world.operate()
+        world.apply(tenants("acme"))
+        yield* well(world)
+        yield* annotate(world, { [ANNOTATION_DRIFT]: "detect" })
+        const report = () => plansOf(world)?.drift ?? assert.fail("it was looked at")
+        const looked = (from: string | undefined) =>
+          until(
+            () => plansOf(world)?.drift?.madeAt !== from && plansOf(world)?.drift !== undefined,
+            "30 minutes",
+            "it is looked at",
+          )
+        yield* looked(undefined)
+        assert.strictEqual(objectsOf(report()), 0)
+        takeDrifted(world)
+        const before = [...inside(world), ...kept(world)]
+        yield* looked(report().madeAt)
+        assert.deepStrictEqual(
+          [report().create, report().update, report().restored],
+          // Services that lead nowhere without what was removed: the engine would wait for them.
+          [{ ConfigMap: 1 }, { Service: 2 }, ["Deployment wasmcloud/wasmcloud-hosts (missing)"]],
+        )
+        yield* looked(report().madeAt)
+        assert.deepStrictEqual([...inside(world), ...kept(world)], before)
+        assert.isUndefined(world.status()?.lastRepair)
+        const events = world.admin
+          .list(Kinds.Event, { namespace: key.namespace })
+          .filter((event) => String(Object(event).reason).startsWith("Drift"))
+        assert.deepStrictEqual(
+          events.map((event) => [Object(event).type, Object(event).reason, Object(event).note]),
+          [
+            [
+              "Warning",
+              "DriftFound",
+              "4 objects differ inside the instance; a repair would: create 1 (ConfigMap 1), update 2 (Service 2); put back: Deployment wasmcloud/wasmcloud-hosts (missing)",
+            ],
+          ],
+        )
+        yield* annotate(world, { [ANNOTATION_DRIFT]: null })
+        yield* until(
+          () => drifted.every(([kind, name]) => findInside(world, kind, name) !== undefined),
+          "5 minutes",
+          "what was removed is back",
+        )
+        yield* until(() => plansOf(world)?.drift?.outdated === true, "5 minutes", "the report is outdated")
         assertHeld(world)
         yield* operator.stop
       }),

@@ -5,6 +5,7 @@ import { POLICY_NAME } from "../../src/actors/instance/target/AdmissionPolicies.
 import {
   ANNOTATION_APPROVE,
   ANNOTATION_APPROVED,
+  ANNOTATION_DRIFT,
   ANNOTATION_PLAN,
   ANNOTATION_SLEEP,
   LABEL_HOST_NAMESPACE,
@@ -16,7 +17,7 @@ import type { Workload } from "../twins/crash/Crash.ts"
 import { until } from "../twins/simulation/Simulation.ts"
 import { key, type World } from "../twins/world/World.ts"
 import { deletionWorkloads } from "./deletionWorkloads.ts"
-import { planned } from "./plans.ts"
+import { planned, plansOf } from "./plans.ts"
 
 const patience = "30 minutes"
 
@@ -280,6 +281,38 @@ const approval: Workload = {
   }),
 }
 
+const isTold = (world: World, reason: string) =>
+  world.admin.list(Kinds.Event, { namespace: key.namespace }).some((event) => Object(event).reason === reason)
+
+const drift: Workload = {
+  name: "drift that is looked at, and put back when that is asked for",
+  // Longer than the aftermath that follows the end.
+  world: { settings: { repairInterval: Duration.minutes(5) } },
+  prepare: installed(),
+  run: Effect.fnUntraced(function* (world) {
+    const annotate = (value: string | null) =>
+      act(() => world.edit({ metadata: { annotations: { [ANNOTATION_DRIFT]: value } } }))
+    yield* annotate("detect")
+    yield* act(() => takeDrifted(world))
+    yield* until(() => plansOf(world)?.drift !== undefined, patience, "it was looked at")
+    yield* until(() => isTold(world, "DriftFound"), patience, "it is told")
+    yield* Effect.sleep("6 minutes")
+    if (world.status()?.lastRepair !== undefined) raise("it was repaired")
+    if (drifted.some(([kind, name]) => findInside(world, kind, name) !== undefined)) raise("it was put back")
+    yield* annotate(null)
+    yield* until(
+      () => world.status()?.lastRepair !== undefined && world.isReady(),
+      patience,
+      "the repair has ended",
+    )
+    yield* until(
+      () => drifted.every(([kind, name]) => findInside(world, kind, name) !== undefined),
+      patience,
+      "what was removed is back",
+    )
+  }),
+}
+
 const readoption: Workload = {
   name: "a retained instance that comes back",
   prepare: installed({ deletionPolicy: "Retain" }),
@@ -310,6 +343,7 @@ export const workloads = {
   resync,
   sleep,
   approval,
+  drift,
   readoption,
   two,
 }

@@ -6,6 +6,7 @@ import { conditionTypes, targetWaitingReasons } from "../../src/schema/Condition
 import { crd } from "../../src/schema/Crd.ts"
 import {
   ANNOTATION_DAY_TWO,
+  ANNOTATION_DRIFT,
   ANNOTATION_PAUSED,
   ANNOTATION_SKIP_STORAGE_CLEANUP,
   ANNOTATION_SLEEP,
@@ -37,6 +38,7 @@ export const pluginSource = (platformVersion: string): string => {
     sleep: ANNOTATION_SLEEP,
     dayTwo: ANNOTATION_DAY_TWO,
     window: ANNOTATION_WINDOW,
+    drift: ANNOTATION_DRIFT,
     phases: Phase.literals,
     conditions: conditionTypes.map((type) => ({
       type,
@@ -64,6 +66,7 @@ interface Crd {
   readonly sleep: string
   readonly dayTwo: string
   readonly window: string
+  readonly drift: string
   readonly phases: ReadonlyArray<string>
   readonly conditions: ReadonlyArray<{
     readonly type: string

@@ -105,6 +105,11 @@ const events: Record<EventReason, Told> = {
     "A plan was made; the note has how much would be made, changed, replaced and deleted, and the names of what would be replaced or deleted.",
   ],
   PlanFailed: ["Warning", "A plan could not be made; the note says why, and it is tried again."],
+  DriftFound: [
+    "Warning",
+    "Where repairs look and do nothing, objects inside the instance are not as they should be; the note says how many of which kind, and names what would be replaced, deleted or put back.",
+  ],
+  DriftGone: ["Normal", "What was told to differ does not any more."],
   ApprovalPending: ["Normal", "A change waits for approval; the note says which, and why."],
   FirstInstall: ["Normal", "The first install has succeeded; the note has the version."],
   VersionChanged: ["Normal", "An install of another version has succeeded."],

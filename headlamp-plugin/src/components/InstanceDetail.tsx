@@ -11,7 +11,7 @@ import { EDIT } from "../routes.ts"
 import { useWords } from "../useWords.ts"
 import { Absent } from "./Absent.tsx"
 import { Conditions } from "./detail/Conditions.tsx"
-import { Asleep, isPaused, isToSleep, Paused } from "./detail/DayTwo.tsx"
+import { Asleep, Drift, detectsDrift, isPaused, isToSleep, Paused } from "./detail/DayTwo.tsx"
 import { DeleteInstance, Holdup } from "./detail/Deletion.tsx"
 import { Events } from "./detail/Events.tsx"
 import { Kubeconfig } from "./detail/Kubeconfig.tsx"
@@ -84,6 +84,11 @@ export const InstanceDetail = () => {
                   generation: dayTwoOf(item.jsonData).awaitsApproval ?? 0,
                 }),
                 hide: dayTwoOf(item.jsonData).awaitsApproval === undefined,
+              },
+              {
+                name: t("Drift"),
+                value: <Drift object={item.jsonData} />,
+                hide: !detectsDrift(item.jsonData),
               },
               { name: t("Paused"), value: <Paused object={item.jsonData} />, hide: !isPaused(item.jsonData) },
               {

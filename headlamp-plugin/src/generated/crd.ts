@@ -16,6 +16,7 @@ interface Crd {
   readonly sleep: string
   readonly dayTwo: string
   readonly window: string
+  readonly drift: string
   readonly phases: ReadonlyArray<string>
   readonly conditions: ReadonlyArray<{
     readonly type: string
@@ -40,6 +41,7 @@ export const crd: Crd = {
   "sleep": "platform.di-framework.dev/sleep",
   "dayTwo": "platform.di-framework.dev/day-two",
   "window": "platform.di-framework.dev/window",
+  "drift": "platform.di-framework.dev/drift",
   "phases": [
     "Pending",
     "Provisioning",

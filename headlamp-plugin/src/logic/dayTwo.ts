@@ -12,6 +12,13 @@ export interface SleepView {
   readonly unseen: boolean
 }
 
+export interface DriftView {
+  /** Objects that differ; nothing while no look has been taken, or none since the last install. */
+  readonly objects: number | undefined
+  /** RFC 3339: when that was found first. */
+  readonly since: string | undefined
+}
+
 export interface DayTwoView {
   /** RFC 3339; nothing while it is not paused. */
   readonly pausedSince: string | undefined
@@ -23,6 +30,8 @@ export interface DayTwoView {
   readonly window: string | undefined
   /** The generation that waits for approval. */
   readonly awaitsApproval: number | undefined
+  /** Of one whose repairs look and do nothing. */
+  readonly drift: DriftView | undefined
 }
 
 const text = (value: Json | undefined): string | undefined => (typeof value === "string" ? value : undefined)
@@ -50,6 +59,15 @@ const sleepOf = (object: unknown, memo: Json | undefined): SleepView | undefined
   return { since: text(sleep.since), pods: count(sleep.pods), mebibytes, unseen: false }
 }
 
+const driftOf = (memo: Json | undefined): DriftView | undefined => {
+  if (valueAt(memo, ["kept", crd.drift]) !== "detect") return undefined
+  const objects = valueAt(memo, ["drift", "objects"])
+  const counts = typeof objects === "number" && valueAt(memo, ["drift", "outdated"]) !== true
+  return counts
+    ? { objects, since: text(valueAt(memo, ["drift", "since"])) }
+    : { objects: undefined, since: undefined }
+}
+
 export const dayTwoOf = (object: unknown): DayTwoView => {
   const memo = memoOf(object)
   const pausedSince = text(valueAt(memo, ["pausedSince"]))
@@ -63,5 +81,6 @@ export const dayTwoOf = (object: unknown): DayTwoView => {
     sleep,
     window,
     awaitsApproval: typeof awaits === "number" ? awaits : undefined,
+    drift: driftOf(memo),
   }
 }

@@ -9,7 +9,7 @@ import { decodePlatformInstance, type PlatformInstance } from "../../schema/Plat
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { formatSchemaError } from "../../schema/SchemaErrors.ts"
 import { Events } from "../../services/Events/Events.ts"
-import { History } from "../../services/History/History.ts"
+import type { History } from "../../services/History/History.ts"
 import type { KubeError, KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import { WorkQueue } from "../../services/Metrics/WorkQueue.ts"
 import {
@@ -20,10 +20,10 @@ import {
 import { keepPass } from "../../services/Telemetry/Tracing.ts"
 import { makeTimers, type Timers } from "../kit/Timers.ts"
 import { addFinalizer } from "./act.ts"
-import { adopt, noteBehind } from "./adopt.ts"
+import { adopt, noteAgreed, noteBehind } from "./adopt.ts"
 import { deletionPass } from "./deletionPass.ts"
 import { firstView } from "./firstView.ts"
-import { recoverHistory } from "./history.ts"
+import { recoverHistory, showPast } from "./history.ts"
 import { livePass } from "./livePass.ts"
 import { emptyMemory, type Memory } from "./Memory.ts"
 import { InstanceMeter } from "./metrics/InstanceMetrics.ts"
@@ -70,7 +70,8 @@ const unreadable = Effect.fnUntraced(function* (
 
 interface Life {
   readonly uid: string
-  readonly deleting: boolean
+  /** None of one that is being deleted. */
+  readonly instance: Option.Option<PlatformInstance>
   readonly status: PlatformInstanceStatus
   readonly requested: Option.Option<string>
 }
@@ -79,6 +80,11 @@ interface Life {
 const readPlans = Effect.fnUntraced(function* (key: InstanceKey, uid: string) {
   const { readPlan } = yield* StateStore
   return Option.flatMap(yield* Effect.option(readPlan(key)), (text) => plansOf(text, uid))
+})
+
+const isHalfway = Effect.fnUntraced(function* (key: InstanceKey) {
+  const { readOperation } = yield* StateStore
+  return Option.isSome(yield* Effect.orElseSucceed(readOperation(key), Option.none))
 })
 
 /** Memory belongs to one UID: the slot of an earlier life has to end before this one remembers anything. */
@@ -98,15 +104,18 @@ const remember = Effect.fnUntraced(function* (
   if (context.slot.state()._tag === "Idle") yield* recoverHistory(object)
   const store = yield* StateStore
   // Deleting goes on without a record that cannot be read; it says so where it would need it.
-  const record = life.deleting
-    ? yield* Effect.orElseSucceed(store.readRecord(key), Option.none<InstanceRecord>)
-    : yield* store.readRecord(key)
-  const { uid, status, requested } = life
-  if (life.deleting) return emptyMemory(uid, status, record, requested)
-  const adopted = yield* adopt(object, key, record)
-  const noted = yield* noteBehind(object, key, status, adopted)
-  const memory = emptyMemory(uid, status, noted, requested)
+  const { uid, instance, status, requested } = life
+  if (Option.isNone(instance)) {
+    const record = yield* Effect.orElseSucceed(store.readRecord(key), Option.none<InstanceRecord>)
+    return emptyMemory(uid, status, record, requested)
+  }
+  const adopted = yield* adopt(object, key, yield* store.readRecord(key))
+  const noted = yield* noteBehind(object, instance.value, adopted)
+  const memory = emptyMemory(uid, status, yield* noteAgreed(instance.value, noted), requested)
   memory.plans = yield* readPlans(key, uid)
+  // An earlier process may have ended in between.
+  memory.unshown = Option.some(0)
+  memory.halfway = yield* isHalfway(key)
   return memory
 })
 
@@ -125,8 +134,9 @@ const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPa
   if (operation._tag === "Plan" || operation._tag === "Install") {
     memory.plans = yield* readPlans(key, memory.uid)
   }
+  if (operation._tag === "Install") memory.halfway = yield* isHalfway(key)
   yield* settle(memory, object, operation, finished.exit)
-  yield* (yield* History).show(object)
+  yield* showPast({ memory, object })
   yield* context.slot.acknowledge
 })
 
@@ -177,14 +187,17 @@ export const instanceActor =
         const object = found.value
         known = object.metadata.uid
         passes += 1
-        const begin = Effect.fnUntraced(function* (status: PlatformInstanceStatus) {
+        const begin = Effect.fnUntraced(function* (
+          instance: Option.Option<PlatformInstance>,
+          status: PlatformInstanceStatus,
+        ) {
           memory = yield* remember(
             context,
             object,
             key,
             {
               uid: object.metadata.uid,
-              deleting: object.metadata.deletionTimestamp !== undefined,
+              instance,
               status,
               requested: requestIn(object.metadata),
             },
@@ -198,7 +211,7 @@ export const instanceActor =
         yield* Effect.gen(function* () {
           if (object.metadata.deletionTimestamp === undefined) {
             const instance = yield* decodePlatformInstance(object)
-            yield* livePass({ ...(yield* begin(instance.status ?? {})), instance })
+            yield* livePass({ ...(yield* begin(Option.some(instance), instance.status ?? {})), instance })
             return yield* context.thrived
           }
           // Deleting must be possible for what this version cannot read any more, too.
@@ -206,7 +219,7 @@ export const instanceActor =
           const { status = {} } = yield* decodePlatformInstance(object).pipe(
             Effect.catchTag("SchemaError", () => Effect.succeed<Partial<PlatformInstance>>({})),
           )
-          yield* deletionPass({ ...(yield* begin(status)), subject })
+          yield* deletionPass({ ...(yield* begin(Option.none(), status)), subject })
           yield* context.thrived
         }).pipe(
           Effect.tapError(() =>

@@ -69,6 +69,10 @@ export interface Memory {
   superseded: boolean
   /** The plans of this life; none where they cannot be read. */
   plans: Option.Option<Plans>
+  /** They may not stand beside the instance, where people read them. Milliseconds since the epoch: not tried before. */
+  unshown: Option.Option<number>
+  /** An operation of the engine was cut off, and what it has left is there: nothing but another one sets that right. */
+  halfway: boolean
   looks: { readonly [slot in PlanSlot]?: Look }
   /** What the annotations of people have come to; absent before the first look. */
   dayTwo: Option.Option<DayTwoMemo>
@@ -130,6 +134,8 @@ export const emptyMemory = (
   editedAt: 0,
   superseded: false,
   plans: Option.none(),
+  unshown: Option.none(),
+  halfway: false,
   looks: {},
   dayTwo: Option.none(),
   looked: false,

@@ -46,6 +46,8 @@ export type Operation =
       readonly config: ReadonlyMap<string, string>
       /** It was begun in place of one that a newer generation interrupted: nothing interrupts it in turn. */
       readonly superseding: boolean
+      /** It has waited for a plan of exactly this generation: no other may begin by it. */
+      readonly planned: boolean
       readonly urgency: Urgency
       readonly progress: InstallProgress
     }

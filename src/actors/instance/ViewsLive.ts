@@ -188,6 +188,8 @@ const storeOf = (
     case Kinds.Secret:
       if (metadata.labels?.owner === "helm") return stores.releaseSecrets
       return metadata.labels?.app === "vcluster" ? stores.sourceSecrets : stores.kubeconfigSecrets
+    case Kinds.Pod:
+      return metadata.labels?.app === "vcluster" ? stores.pods : undefined
     case Kinds.ServiceAccount:
       return stores.serviceAccounts
     case Kinds.Role:

@@ -1,8 +1,6 @@
 // Carries out what the plan decided: at most one step that changes the world, or a start in the slot.
 import { Clock, Effect, Option } from "effect"
-import { windowsIn } from "../../schema/DayTwo.ts"
 import { FINALIZER } from "../../schema/Names.ts"
-import { slotOf } from "../../schema/Plan.ts"
 import { platformConfig } from "../../schema/PlatformConfig.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
@@ -26,7 +24,16 @@ import { backOff } from "./settle.ts"
 import { runSleepStep } from "./sleep.ts"
 import { nothing, runInline, runInSlot, type StepResult } from "./target/ensureTarget.ts"
 import { targetServer } from "./target/observeTarget.ts"
-import { described, type InlineStep, isInline, isSleepOf, type TargetVerdict } from "./target/TargetState.ts"
+import {
+  described,
+  type InlineStep,
+  isInline,
+  isSleepOf,
+  type SlotStep,
+  type TargetCondition,
+  type TargetStep,
+  type TargetVerdict,
+} from "./target/TargetState.ts"
 import type { InstanceTrace } from "./trace/InstanceTrace.ts"
 import { Views } from "./Views.ts"
 
@@ -142,6 +149,9 @@ const followedBy = Effect.fnUntraced(function* (pass: Pass, { _tag: tag }: Inlin
   return JSON.stringify(view.innerNetworkPolicies)
 })
 
+/** `restart control plane`: the name of a step, as logs and messages have it. */
+const wordsOfStep = (tag: TargetStep["_tag"]): string => tag.replace(/(?<!^)[A-Z]/g, " $&").toLowerCase()
+
 const countStep = Effect.fnUntraced(function* (memory: Memory, { _tag: tag }: InlineStep, about: string) {
   const { lastStep } = memory
   const times = lastStep.tag === tag && lastStep.about === about ? lastStep.times + 1 : 1
@@ -149,7 +159,7 @@ const countStep = Effect.fnUntraced(function* (memory: Memory, { _tag: tag }: In
   if (times <= maxRepeats) return
   return yield* new OperationError({
     reason: "TargetError",
-    message: `${tag}: the step succeeds and takes no effect; something changes it back`,
+    message: `${wordsOfStep(tag)}: the step succeeds and takes no effect; something changes it back`,
     cancelled: false,
   })
 })
@@ -191,22 +201,32 @@ const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep
   yield* pass.context.mailbox.wake("progress")
 })
 
+const takeSlotStep = (
+  pass: Pass,
+  step: SlotStep,
+  condition: TargetCondition,
+): Effect.Effect<void, never, InstanceServices> =>
+  startTold(
+    pass,
+    {
+      _tag: "Target",
+      step: step._tag,
+      condition,
+      changes: step._tag === "ReapplyRelease" ? step.lost.map(described) : [],
+    },
+    runInSlot(pass.instance, step),
+  )
+
 const takeStep = (
   pass: Pass,
   { step, condition }: Extract<TargetVerdict, { readonly _tag: "Act" }>,
 ): Effect.Effect<void, never, InstanceServices> =>
-  isInline(step)
-    ? takeInlineStep(pass, step)
-    : startTold(
-        pass,
-        {
-          _tag: "Target",
-          step: step._tag,
-          condition,
-          changes: step._tag === "ReapplyRelease" ? step.lost.map(described) : [],
-        },
-        runInSlot(pass.instance, step),
-      )
+  Effect.andThen(
+    Effect.logInfo("target step").pipe(
+      Effect.annotateLogs({ step: wordsOfStep(step._tag), message: condition.message }),
+    ),
+    isInline(step) ? takeInlineStep(pass, step) : takeSlotStep(pass, step, condition),
+  )
 
 /** What the spec says to the platform's program; the operator's own part does not change with an edit. */
 export const renderedConfig = ({ instance }: Pass): ReadonlyMap<string, string> =>
@@ -241,6 +261,7 @@ const startInstall = Effect.fnUntraced(function* (
     over: overWhat(pass, before),
     config: renderedConfig(pass),
     superseding: memory.superseded,
+    planned: Option.isSome(plan),
     urgency: urgency(pass),
     progress: { stage: "preparing", movedAt: yield* Clock.currentTimeMillis, changed: new Set() },
   }
@@ -255,7 +276,6 @@ const startInstall = Effect.fnUntraced(function* (
       refresh: decision.refresh || Option.isSome(plan),
       plan,
       repeats: isRepeated(pass),
-      windowed: Option.isSome(Option.flatMap(memory.dayTwo, windowsIn)),
       urgency: operation.urgency,
       progress: operation.progress,
       onStage: context.mailbox.wake("permit"),
@@ -273,19 +293,20 @@ const startPlan = Effect.fnUntraced(function* (
   { _tag: _, ...subject }: Extract<Decision, { readonly _tag: "Plan" }>,
   target: Extract<TargetVerdict, { readonly _tag: "Ready" }>,
 ) {
-  const { memory, wanted } = pass
+  const { memory } = pass
   const { kubeconfig } = memory
-  const slot = slotOf(subject.version, wanted.spec.version)
+  const { slot } = subject
+  const instance = slot === "drift" ? pass.instance : pass.wanted
   if (Option.isNone(kubeconfig) || pass.prober.state()._tag !== "Answers") return yield* pass.prober.hurry
   yield* startTold(
     pass,
-    { _tag: "Plan", ...subject, slot },
+    { _tag: "Plan", ...subject },
     runPlan({
-      instance: { ...wanted, spec: { ...wanted.spec, version: subject.version } },
+      instance: { ...instance, spec: { ...instance.spec, version: subject.version } },
       slot,
       record: memory.record,
       kubeconfig: Effect.sync(() => Option.getOrElse(memory.kubeconfig, () => kubeconfig.value)),
-      server: targetServer(instanceKey(wanted)),
+      server: targetServer(instanceKey(instance)),
       kubeSystemUID: target.kubeSystemUID,
       failing: lookOf(memory, slot, subject).failures > 0,
     }),

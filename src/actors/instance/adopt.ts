@@ -2,10 +2,12 @@
 // left, or what a restore has brought back that is older than what it has shown.
 import { Effect, Option } from "effect"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
+import { instanceKey, type PlatformInstance } from "../../schema/PlatformInstance.ts"
 import type { PlatformInstanceStatus } from "../../schema/PlatformStatus.ts"
 import { Events } from "../../services/Events/Events.ts"
 import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import { type InstanceRecord, StateStore } from "../../services/StateStore/StateStore.ts"
+import { agreedRecord } from "./approval.ts"
 import { isBehind } from "./install/stateEvidence.ts"
 
 /**
@@ -41,20 +43,52 @@ export const adopt = Effect.fn("Instance.adopt")(function* (
   return Option.some(adopted)
 })
 
+/** The spec as it is, where the status has shown that it is applied. */
+const shownSpec = (instance: PlatformInstance, { applied, installedVersion }: PlatformInstanceStatus) =>
+  applied?.generation === instance.metadata.generation && installedVersion === instance.spec.version
+    ? { agreed: agreedRecord(instance) }
+    : {}
+
+/**
+ * What an operator has installed that did not write down yet what it has installed: it is agreed on as it is, and what comes
+ * after it can wait.
+ */
+export const noteAgreed = Effect.fn("Instance.noteAgreed")(function* (
+  instance: PlatformInstance,
+  record: Option.Option<InstanceRecord>,
+) {
+  const { uid, generation } = instance.metadata
+  const found = Option.getOrUndefined(record)
+  if (found?.installed === undefined || found.uid !== uid || found.agreed?.uid === uid) return record
+  if (found.behind === true || found.deleting !== undefined) return record
+  const { installed } = found
+  if (installed.generation !== generation || installed.version !== instance.spec.version) return record
+  const store = yield* StateStore
+  const noted: InstanceRecord = { ...found, agreed: agreedRecord(instance) }
+  yield* store.writeRecord(instanceKey(instance), noted)
+  return Option.some(noted)
+})
+
 /** Written down before the status is set back to the record: afterwards nobody could tell. */
 export const noteBehind = Effect.fn("Instance.noteBehind")(function* (
   object: KubeObject,
-  key: InstanceKey,
-  status: PlatformInstanceStatus,
+  instance: PlatformInstance,
   record: Option.Option<InstanceRecord>,
 ) {
+  const { status = {} } = instance
   const found = Option.getOrUndefined(record)
   if (found === undefined || found.behind === true || found.anew !== undefined) return record
-  if (found.uid !== object.metadata.uid || !isBehind(status, found)) return record
+  if (found.uid !== instance.metadata.uid || !isBehind(status, found)) return record
   const store = yield* StateStore
   const events = yield* Events
-  const noted: InstanceRecord = { ...found, behind: true }
-  yield* store.writeRecord(key, noted)
+  const { agreed: _, ...rest } = found
+  // Agreed on before what has been shown, a spec counts no more; what has been shown last does, where it is known.
+  const isOlder = (status.applied?.generation ?? 0) > (found.installed?.generation ?? 0)
+  const noted: InstanceRecord = {
+    ...(isOlder ? { ...rest, ...shownSpec(instance, status) } : found),
+    behind: true,
+  }
+  yield* store.writeRecord(instanceKey(instance), noted)
   yield* events.emit(object, {
     type: "Warning",
     reason: "StateOlder",

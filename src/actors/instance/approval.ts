@@ -68,13 +68,19 @@ export const agreedIn = (record: Option.Option<InstanceRecord>, uid: string): Op
       : Option.none(),
   )
 
-const needsPlan = ({ required, waited, asked, plans }: Approval, { version }: Change): boolean =>
+const isOf = (plan: Plan | undefined, { version, generation }: Change): plan is Plan =>
+  plan?.version === version && plan.generation === generation
+
+const needsPlan = ({ required, waited, asked, plans }: Approval, change: Change): boolean =>
   required ||
   waited ||
   Option.contains(asked, "spec") ||
-  Option.contains(asked, version) ||
+  Option.contains(asked, change.version) ||
   Option.isNone(plans) ||
-  plans.value.grave.includes(version)
+  plans.value.forgotten === true ||
+  plans.value.grave.includes(change.version) ||
+  // Whoever has asked for it may have taken the question back since.
+  isOf(plans.value.spec, change)
 
 export interface Asked {
   /** As the server has it. */
@@ -85,24 +91,28 @@ export interface Asked {
   readonly approval: Approval
 }
 
+/** It has picked up what a predecessor of another UID has left, and installed nothing yet. */
+const isAdopted = Option.exists<InstanceRecord>(({ installed }) => installed?.generation === 0)
+
 const agreed: Standing = { _tag: "Agreed", plan: Option.none() }
 
 export const standingOf = ({ instance, record, installed, approval }: Asked): Standing => {
   const { uid, generation } = instance.metadata
   const change: Change = { version: instance.spec.version, generation }
-  // Nothing is there that could be taken away; and a predecessor's platform is nothing that this instance has shown.
-  if (Option.isNone(installed) || Option.exists(record, (known) => known.uid !== uid)) return agreed
-  if (installed.value.version === change.version && installed.value.generation === generation) return agreed
   const begun = agreedIn(record, uid)
-  // The number alone may have been another spec's, before a restore of the cluster.
-  if (Option.exists(begun, (it) => it.generation === generation && Equal.equals(it.spec, instance.spec)))
-    return agreed
+  // Nothing is there that could be taken away; and a predecessor's platform is nothing that this instance has shown.
+  if (Option.isNone(installed) || (isAdopted(record) && Option.isNone(begun))) return agreed
+  const last = installed.value
+  if (last.version === change.version && last.generation === generation) return agreed
+  // What was begun is carried to its end, and what was taken back is installed already. The number alone may have been another
+  // spec's, before a restore of the cluster.
+  const isAgreed = ({ spec, ...it }: Agreed) =>
+    Equal.equals(spec, instance.spec) &&
+    (it.generation === generation || (it.generation === last.generation && change.version === last.version))
+  if (Option.exists(begun, isAgreed)) return agreed
   if (!needsPlan(approval, change)) return agreed
   const plan = Option.flatMap(approval.plans, ({ spec }) =>
-    Option.filter(
-      Option.fromUndefinedOr(spec),
-      (made) => made.version === change.version && made.generation === generation,
-    ),
+    isOf(spec, change) ? Option.some(spec) : Option.none(),
   )
   const made = Option.getOrUndefined(plan)
   const after = Option.getOrUndefined(record)?.installed?.finishedAt ?? ""

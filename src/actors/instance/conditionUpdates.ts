@@ -102,6 +102,18 @@ const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
     : [...standing, ...ready("True", `version ${record.version} is ready`, record.generation)]
 }
 
+/**
+ * What the last operation came to, when the target is not ready: one may have ended just before it went, as where an instance is
+ * put to sleep during an install.
+ */
+const ended = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
+  const { installed, applied } = proved(facts)
+  return Option.match(facts.failure, {
+    onNone: () => [...installed, ...applied],
+    onSome: (failure) => failureUpdates(failure, applied).filter(({ type }) => type !== "Ready"),
+  })
+}
+
 const targetUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   const observedGeneration = facts.generation
   if (Option.isNone(facts.targetNotReady)) {
@@ -120,6 +132,7 @@ const targetUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   const failed = targetFailureReasons.find((each) => each === reason)
   return [
     { type: "TargetReady", status: "False", reason, message, observedGeneration },
+    ...ended(facts),
     failed === undefined
       ? {
           type: "Ready",

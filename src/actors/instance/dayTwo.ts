@@ -1,14 +1,24 @@
 // Follows the annotations of people: tells what is news, writes down what has to outlive the process, and gives the rules
 // that the planner goes by.
-import { Clock, DateTime, Duration, Effect, Option } from "effect"
-import { type DayTwoMemo, type DayTwoNews, followDayTwo, memoOf, memoText } from "../../schema/DayTwo.ts"
+import { Clock, DateTime, Duration, Effect, Equal, Option } from "effect"
+import {
+  type DayTwoMemo,
+  type DayTwoNews,
+  detectsIn,
+  followDayTwo,
+  memoOf,
+  memoText,
+  type ToldDrift,
+} from "../../schema/DayTwo.ts"
 import { ANNOTATION_DAY_TWO } from "../../schema/Names.ts"
+import { driftSummary, foundIn, mostOfNote, objectsOf, type Plan } from "../../schema/Plan.ts"
 import { epochMillis, formatTime } from "../../schema/Time.ts"
 import { Events, type OperatorEvent } from "../../services/Events/Events.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import type { Approval } from "./approval.ts"
 import { type Rules, wordsOf } from "./gate.ts"
+import { showPast } from "./history.ts"
 import type { AnyPass, Pass } from "./Pass.ts"
 import { resetBackOff } from "./settle.ts"
 import { Views } from "./Views.ts"
@@ -142,16 +152,67 @@ export const followAnnotations = Effect.fnUntraced(function* (
   }
 })
 
+/** Somebody is to read a plan that may not stand where people read it. */
+export const isPlanUnseen = ({ memory, standing }: Pass): boolean =>
+  standing._tag === "Waits" && Option.isSome(standing.plan) && Option.isSome(memory.unshown)
+
+const toldOf = (report: Plan, last: ToldDrift | undefined): ToldDrift => {
+  const found = foundIn(report)
+  if (report.outdated !== undefined && last !== undefined) return { ...last, outdated: true }
+  if (last?.outdated === undefined && last?.found === found) return last
+  const told: ToldDrift = { found, objects: objectsOf(report), since: report.madeAt }
+  return report.outdated === undefined ? told : { ...told, outdated: true }
+}
+
+const driftNews = (
+  report: Plan,
+  { objects, outdated }: ToldDrift,
+  last: ToldDrift | undefined,
+  now: number,
+): Option.Option<Pick<OperatorEvent, "type" | "reason" | "note">> => {
+  if (outdated !== undefined) return Option.none()
+  if (objects > 0)
+    return Option.some({ type: "Warning", reason: "DriftFound", note: driftSummary(report, mostOfNote) })
+  return last === undefined || last.objects === 0
+    ? Option.none()
+    : Option.some({
+        type: "Normal",
+        reason: "DriftGone",
+        note: `nothing differs inside the instance any more; what differed was found ${agoSince(last.since, now)} ago`,
+      })
+}
+
+/**
+ * Tells of drift that was found and is news, at least once: what was told is written down after it. A report over which an install
+ * has begun says nothing of what there is, and what is found after it is news.
+ */
+export const followDrift = Effect.fnUntraced(function* ({ memory, object }: Pass) {
+  const report = Option.getOrUndefined(memory.plans)?.drift
+  const memo = Option.getOrUndefined(memory.dayTwo)
+  if (report === undefined || memo === undefined || !detectsIn(memo)) return
+  const told = toldOf(report, memo.drift)
+  if (Equal.equals(told, memo.drift)) return
+  const news = driftNews(report, told, memo.drift, yield* Clock.currentTimeMillis)
+  // Each is told once, and there are no more of them than looks.
+  if (Option.isSome(news))
+    yield* (yield* Events).emit(object, { ...news.value, action: "Plan", paced: false })
+  memory.dayTwo = Option.some({ ...memo, drift: told })
+})
+
 /** Writes down what has to outlive the process, which generation waits among it, and tells once of each plan that waits for somebody. */
 export const followStanding = Effect.fnUntraced(function* (pass: Pass) {
   const { memory, standing, object } = pass
   if (Option.isNone(memory.dayTwo)) return
   const { awaits: _, published: last, ...rest } = memory.dayTwo.value
   if (standing._tag === "Agreed") {
-    memory.dayTwo = Option.some(rest)
-    return yield* save(pass, rest)
+    // As long as nothing of it has begun, an approval can be taken back.
+    const memo: DayTwoMemo = Option.isNone(standing.plan) ? rest : memory.dayTwo.value
+    memory.dayTwo = Option.some(memo)
+    return yield* save(pass, memo)
   }
   const { change, plan, approval } = standing
+  const now = yield* Clock.currentTimeMillis
+  if (isPlanUnseen(pass) && Option.exists(memory.unshown, (at) => at <= now)) yield* showPast(pass)
   const before: DayTwoMemo = {
     ...rest,
     awaits: change.generation,

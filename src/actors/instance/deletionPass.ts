@@ -116,13 +116,18 @@ const failedStep = (pass: DeletionPass) =>
     return { report, progressed: false, retryAfter: Option.map(pass.memory.retryAt, (at) => at - now) }
   })
 
-/** When it begins to fail, or does so for another reason; an uninstall that failed has been told of already. */
-const tellFailure = Effect.fnUntraced(function* ({ memory, object }: DeletionPass, report: DeletionReport) {
+/** What is news: each step in the log; a failure when it begins, or has another reason. An uninstall that failed has been told of already. */
+const tell = Effect.fnUntraced(function* ({ memory, object }: DeletionPass, report: DeletionReport) {
   const told = memory.deletion
-  if (report._tag !== "Failed") return
-  if (told._tag === "Failed" && told.reason === report.reason && told.message === report.message) return
+  const { message } = report
+  if (report._tag !== "Failed") {
+    if (told.message !== message)
+      yield* Effect.logInfo("deletion step").pipe(Effect.annotateLogs({ message }))
+    return
+  }
+  const { reason } = report
+  if (told._tag === "Failed" && told.reason === reason && told.message === message) return
   const events = yield* Events
-  const { reason, message } = report
   yield* events.emit(object, { type: "Warning", reason, action: "Delete", note: message })
 })
 
@@ -155,7 +160,7 @@ export const deletionPass = Effect.fnUntraced(function* (
     // Its end has not been seen in the cache yet; that wakes the actor.
     if (Option.isNone(taken)) return yield* timers.arm("retry", settings.targetPoll)
     outcome = taken.value
-    yield* tellFailure(pass, outcome.report)
+    yield* tell(pass, outcome.report)
     memory.deletion = outcome.report
     if (Option.isSome(outcome.retryAfter)) {
       // Not the timer alone: what is waited for wakes the actor earlier, and must not start the next try.

@@ -83,7 +83,8 @@ const waitsFor = ({ change, plan, approval }: Extract<Closed, { readonly _tag: "
   const waits = `generation ${change.generation} waits`
   if (Option.isNone(plan) || !approval) return `${waits} for a plan of it`
   const annotation = `annotation ${ANNOTATION_APPROVED}="${approvalOf(plan.value)}"`
-  return `${waits} for approval, ${annotation}; plan of ${planSummary(plan.value, mostOfPlan)}`
+  const of = plan.value.unreadable === undefined ? "plan of " : ""
+  return `${waits} for approval, ${annotation}; ${of}${planSummary(plan.value, mostOfPlan)}`
 }
 
 /** In front of what the conditions say otherwise. */

@@ -1,6 +1,6 @@
 // An operation in the slot, with its beginning and its end in the history: what, why, when, and what came of it.
-import { Cause, DateTime, Effect, Exit, Option } from "effect"
-import { type Begun, type Ending, LOOK } from "../../schema/History.ts"
+import { Cause, Clock, DateTime, Duration, Effect, Exit, Option } from "effect"
+import { type Begun, DRIFT, type Ending, LOOK } from "../../schema/History.ts"
 import { History } from "../../services/History/History.ts"
 import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import type { Operation, OperationError, OperationResult } from "./Operation.ts"
@@ -25,8 +25,10 @@ export const nameOf = (operation: Operation): Pick<Begun, "what" | "why" | "vers
       return { what: reason === "RepairDue" ? "repair" : "install", why: reason, version, generation }
     }
     case "Plan": {
-      const { version, generation } = operation
-      return { what: LOOK, why: "what an install would do", version, generation }
+      const { slot, version, generation } = operation
+      return slot === "drift"
+        ? { what: DRIFT, why: "what a repair would do", version, generation }
+        : { what: LOOK, why: "what an install would do", version, generation }
     }
     case "Uninstall":
       return { what: "uninstall vCluster", why: "the instance is being deleted" }
@@ -95,6 +97,15 @@ export const startTold = <R>(
   effect: Effect.Effect<OperationResult, OperationError, R>,
 ): Effect.Effect<void, never, R | History> =>
   context.slot.start(operation, told(object.metadata, operation, effect))
+
+const notBefore = Duration.minutes(1)
+
+/** Where it cannot be written, it is to be tried again for somebody who has to read it. */
+export const showPast = Effect.fnUntraced(function* ({ memory, object }: Pick<AnyPass, "memory" | "object">) {
+  const isShown = yield* (yield* History).show(object)
+  const now = yield* Clock.currentTimeMillis
+  memory.unshown = isShown ? Option.none() : Option.some(now + Duration.toMillis(notBefore))
+})
 
 /** Once a life of the actor: what an earlier process had begun runs no more. */
 export const recoverHistory = Effect.fnUntraced(function* (object: KubeObject) {

@@ -18,15 +18,15 @@ import {
 } from "./act.ts"
 import { countingSpec, type Standing, standingOf } from "./approval.ts"
 import type { Decision, Wake } from "./Decision.ts"
-import { followAnnotations, followStanding } from "./dayTwo.ts"
+import { followAnnotations, followDrift, followStanding, isPlanUnseen } from "./dayTwo.ts"
 import type { Facts } from "./Facts.ts"
 import { tellFirstLook } from "./firstLook.ts"
-import { mayTake, type Rules, wordsOf } from "./gate.ts"
+import { type Closed, mayTake, type Rules, wordsOf } from "./gate.ts"
 import { look, type Seen } from "./look.ts"
-import { planningOf } from "./looks.ts"
+import { detectingOf, planningOf } from "./looks.ts"
 import type { Memory } from "./Memory.ts"
 import type { AnyPass, InstanceServices, Pass } from "./Pass.ts"
-import { installDue, type PlanInput, plan } from "./plan.ts"
+import { heldBack, installDue, type PlanInput, plan } from "./plan.ts"
 import { Settings } from "./Settings.ts"
 import { followEdits, resetBackOff } from "./settle.ts"
 import type { ProtectionState } from "./target/Protection.ts"
@@ -38,10 +38,15 @@ import { busy, endingOf } from "./trace/endings.ts"
 import { Views } from "./Views.ts"
 import { writeStatus } from "./writeStatus.ts"
 
+const showAgain = (at: number): Wake => ({ timer: "retry", at })
+
 const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: number) {
-  const wakes = decision._tag === "Wait" || decision._tag === "Hold" ? decision.wakes : []
+  const wakes = [
+    ...(decision._tag === "Wait" || decision._tag === "Hold" ? decision.wakes : []),
+    ...(isPlanUnseen(pass) ? Option.toArray(Option.map(pass.memory.unshown, showAgain)) : []),
+  ]
   for (const timer of ["retry", "poll", "repair"] as const) {
-    const wake = wakes.find((each) => each.timer === timer)
+    const [wake] = wakes.filter((each) => each.timer === timer).toSorted((one, other) => one.at - other.at)
     yield* wake === undefined
       ? pass.timers.disarm(timer)
       : pass.timers.arm(timer, Duration.millis(Math.max(0, wake.at - now)))
@@ -59,9 +64,15 @@ const heldBy = (input: PlanInput, decision: Decision, standing: Standing): Optio
   if (decision._tag === "Hold" && decision.closed._tag === "Asleep")
     return Option.some(wordsOf(decision.closed, version))
   if (standing._tag === "Waits") return Option.some(wordsOf(standing, version))
-  return decision._tag === "Hold" && !Option.contains(installDue(input), "RepairDue")
-    ? Option.some(wordsOf(decision.closed, version))
-    : Option.none()
+  if (Option.contains(installDue(input), "RepairDue")) return Option.none()
+  return Option.map(closedBy(input, decision), (closed) => wordsOf(closed, version))
+}
+
+/** What keeps back what is due; a look beside it does not let it begin. */
+const closedBy = (input: PlanInput, decision: Decision): Option.Option<Closed> => {
+  if (decision._tag === "Hold") return Option.some(decision.closed)
+  const looks = decision._tag === "Plan" || Option.exists(input.running, ({ _tag }) => _tag === "Plan")
+  return looks && input.target._tag === "Ready" ? heldBack(input) : Option.none()
 }
 
 const factsOf = (pass: Pass, seen: Seen, decision: Decision, held: Facts["held"]): Facts => {
@@ -170,6 +181,7 @@ export const livePass = Effect.fnUntraced(function* (
   }
   yield* followEdits(memory, instance.metadata)
   yield* tellFirstLook(pass)
+  yield* followDrift(pass)
   yield* followStanding(pass)
   const observe = Effect.withSpan(look(pass, rules), "Instance.observe")
   let looked = yield* observe
@@ -198,6 +210,7 @@ export const livePass = Effect.fnUntraced(function* (
     installed,
     // Nothing is there yet that it could be a plan over.
     planning: Option.isSome(installed) ? planningOf(pass, followed.asked, now) : Option.none(),
+    detecting: detectingOf(pass),
     resyncPending: isResyncPending(pass) || isAnotherCluster(pass, looked.verdict),
     lastInstallFailed: Option.isSome(memory.installFailure),
     urgency: urgency(pass),

@@ -1,10 +1,11 @@
 // Which look is taken next at what an install would do, and when. Pure.
 import { Array as Arr, Option } from "effect"
-import { plannedMark } from "../../schema/DayTwo.ts"
-import type { PlanSlot } from "../../schema/Plan.ts"
+import { detectsIn, plannedMark } from "../../schema/DayTwo.ts"
+import { type PlanSlot, slotOf } from "../../schema/Plan.ts"
 import type { PlatformInstance } from "../../schema/PlatformInstance.ts"
+import { epochMillis } from "../../schema/Time.ts"
 import type { Change } from "./approval.ts"
-import type { Planning } from "./Decision.ts"
+import type { Detecting, Planning } from "./Decision.ts"
 import type { Look, Memory } from "./Memory.ts"
 import type { Pass } from "./Pass.ts"
 
@@ -43,11 +44,33 @@ export const planningOf = (
   const ofSpec = Option.filter(open, isOfSpec)
   if (Option.isSome(ofSpec) || (standing._tag === "Waits" && standing.again)) {
     const { at } = lookOf(memory, "spec", change)
-    plannings.push({ ...change, at, ...(Option.isSome(ofSpec) ? { asked: ofSpec.value } : {}) })
+    plannings.push({ ...change, slot: "spec", at, ...(Option.isSome(ofSpec) ? { asked: ofSpec.value } : {}) })
   }
   if (Option.isSome(open) && !isOfSpec(open.value)) {
     const other: Change = { version: open.value, generation }
-    plannings.push({ ...other, at: lookOf(memory, "version", other).at, asked: open.value })
+    const slot = slotOf(open.value, change.version)
+    plannings.push({ ...other, slot, at: lookOf(memory, slot, other).at, asked: open.value })
   }
   return soonest(plannings, now)
+}
+
+/**
+ * That repairs look and do nothing; none where they repair. Nobody can look past what an operation has left half-way, nor over a
+ * record that was lost, or is older than what there is: there a repair repairs.
+ */
+export const detectingOf = ({
+  memory,
+  instance,
+}: Pick<Pass, "memory" | "instance">): Option.Option<Detecting> => {
+  const record = Option.getOrUndefined(memory.record)
+  const isKnown = record?.installed !== undefined && record.kubeSystemUID !== undefined && !record.behind
+  // An operation that was asked to end leaves no marker, and what it has begun half-way all the same.
+  const isHalfway = memory.halfway || record?.unfinished === true
+  if (!isKnown || isHalfway || !Option.exists(memory.dayTwo, detectsIn)) return Option.none()
+  const report = Option.getOrUndefined(memory.plans)?.drift
+  const { generation } = instance.metadata
+  return Option.some({
+    lookedAt: report === undefined ? Number.NEGATIVE_INFINITY : epochMillis(report.madeAt),
+    at: lookOf(memory, "drift", { version: instance.spec.version, generation }).at,
+  })
 }

@@ -2,7 +2,7 @@
 // order of precedence; what cannot be done yet is not in the union.
 import { Equal, Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
-import type { Decision, Planning, Wake } from "./Decision.ts"
+import type { Decision, Detecting, Planning, Wake } from "./Decision.ts"
 import { type Closed, isHeld, type Rules, whyNot } from "./gate.ts"
 import type { InstallOperation, Operation, PlanOperation, Urgency } from "./Operation.ts"
 import { canWait, harmless, type TargetStep, type TargetVerdict } from "./target/TargetState.ts"
@@ -44,6 +44,8 @@ export interface PlanInput {
   readonly retryOf: "Target" | "Install" | "Uninstall"
   /** The preview that is to be made. */
   readonly planning: Option.Option<Planning>
+  /** Repairs look, and do nothing. */
+  readonly detecting: Option.Option<Detecting>
   /** How an install would ask for its permit now. */
   readonly urgency: Urgency
   readonly targetPollMillis: number
@@ -63,6 +65,7 @@ export const installDue = (input: PlanInput): Option.Option<InstallReason> => {
   const { version, generation } = input.installed.value
   if (version !== input.version) return Option.some("VersionChanged")
   if (generation !== input.generation) return Option.some("SpecChanged")
+  if (Option.isSome(input.detecting)) return Option.none()
   return repairAt(input.installed.value, input) <= input.now ? Option.some("RepairDue") : Option.none()
 }
 
@@ -76,6 +79,18 @@ const repairAt = ({ finishedAt, early }: Installed, input: PlanInput): number =>
   // After an outage many are overdue at once: each waits for its own share once its target is there again.
   return Math.max(due, input.readySince + share)
 }
+
+/** When a repair is due, or a look where repairs do nothing: an interval after the last of either. */
+const nextAt = (installed: Installed, input: PlanInput): number =>
+  Option.match(input.detecting, {
+    onNone: () => repairAt(installed, input),
+    onSome: ({ lookedAt, at }) => {
+      // A look sets no record right: once there was one, a record in the future says nothing.
+      const isRecordAhead = installed.finishedAt > input.now && Number.isFinite(lookedAt)
+      const finishedAt = isRecordAhead ? lookedAt : Math.max(installed.finishedAt, lookedAt)
+      return Math.max(at, repairAt({ ...installed, finishedAt }, input))
+    },
+  })
 
 /** A clock may be set, and a machine may sleep: nobody sleeps for a week at once until a window opens. */
 const lookAgainMillis = 60 * 60_000
@@ -107,9 +122,11 @@ const replaceableAt = (running: InstallOperation, input: PlanInput): Option.Opti
 /** Whoever mends a broken spec does not wait out the broken one's timeout. */
 const supersede = (running: InstallOperation, input: PlanInput, poll: Wake): Decision => {
   const closed = whyNot({ _tag: "Install", reason: running.reason }, input.rules, input.now)
-  // What counts is an older one again: nobody has agreed to this one any more.
-  const isWithdrawn = input.generation < running.generation
-  if ((Option.isSome(closed) || isWithdrawn) && running.progress.stage !== "running") {
+  // What counts is an older one again, or another than was planned: nobody has agreed to this one any more.
+  const isWithdrawn =
+    input.generation < running.generation || (running.planned && input.generation !== running.generation)
+  const onlyLooks = running.reason === "RepairDue" && Option.isSome(input.detecting)
+  if ((Option.isSome(closed) || isWithdrawn || onlyLooks) && running.progress.stage !== "running") {
     return { _tag: "CancelOperation", because: "it may not begin any more" }
   }
   // What the engine has begun is let finish: nothing could take its place.
@@ -139,7 +156,7 @@ const notReady = ({ rules, target }: PlanInput, poll: Wake): Decision => {
 }
 
 /** Why what is due may not begin; nothing when it may, or when nothing is due. */
-const heldBack = (input: PlanInput): Option.Option<Closed> =>
+export const heldBack = (input: PlanInput): Option.Option<Closed> =>
   Option.flatMap(installDue(input), (reason) => whyNot({ _tag: "Install", reason }, input.rules, input.now))
 
 /** What somebody waits for, or cannot do without; repairs and retries come again, and let a look end that may be of their cure. */
@@ -150,17 +167,45 @@ const goesBeforeLooks: ReadonlySet<InstallReason> = new Set([
   "Resync",
 ])
 
+/** Somebody waits for what was asked for: it goes before a look at drift. */
+const isWanted = ({ slot, version, generation }: PlanOperation, input: PlanInput): boolean => {
+  if (slot !== "drift") {
+    return Option.exists(
+      input.planning,
+      (wanted) => wanted.slot === slot && wanted.version === version && wanted.generation === generation,
+    )
+  }
+  return (
+    maySeeDrift(input) &&
+    version === input.version &&
+    generation === input.generation &&
+    !Option.exists(input.planning, ({ at }) => at <= input.now)
+  )
+}
+
+/** Where nobody knows what counts, nobody can say what differs from it. */
+const maySeeDrift = ({ detecting, rules }: PlanInput): boolean =>
+  Option.isSome(detecting) && Option.isNone(rules.undecided)
+
 /** One that nobody waits for any more gives its place to what is next. */
 const lookOn = (running: PlanOperation, input: PlanInput, retryAt: number, poll: Wake): Decision => {
-  const wanted = Option.exists(
-    input.planning,
-    ({ version, generation }) => version === running.version && generation === running.generation,
-  )
-  if (!wanted) return { _tag: "CancelOperation", because: "nobody waits for this plan any more" }
+  if (!isWanted(running, input))
+    return { _tag: "CancelOperation", because: "nobody waits for this plan any more" }
+  if (Option.isSome(input.rules.sleep)) {
+    return { _tag: "CancelOperation", because: "nothing is looked at in one that is to sleep" }
+  }
   const next = Option.filter(installDue(input), (reason) => goesBeforeLooks.has(reason))
   return Option.isSome(next) && Option.isNone(heldBack(input)) && retryAt <= input.now
     ? { _tag: "CancelOperation", because: "an install goes before it" }
     : wait(poll)
+}
+
+/** It writes nothing: neither a pause nor a window holds it up. */
+const lookForDrift = (input: PlanInput, ...wakes: ReadonlyArray<Wake>): Decision => {
+  const { version, generation, rules } = input
+  if (Option.isSome(rules.sleep)) return hold({ _tag: "Asleep", sleep: rules.sleep.value }, ...wakes)
+  if (Option.isSome(rules.undecided)) return hold(rules.undecided.value, ...wakes)
+  return { _tag: "Plan", slot: "drift", version, generation }
 }
 
 export const plan = (input: PlanInput): Decision => {
@@ -210,8 +255,13 @@ export const plan = (input: PlanInput): Decision => {
   }
   const lookAgain: ReadonlyArray<Wake> = looks === undefined ? [] : [{ timer: "retry", at: looks.at }]
   if (Option.isNone(due)) {
-    const at = Option.map(input.installed, (installed) => repairAt(installed, input))
-    return wait({ timer: "repair", at: Option.getOrElse(at, () => input.now) }, ...lookAgain)
+    const at = Option.match(input.installed, {
+      onNone: () => input.now,
+      onSome: (installed) => nextAt(installed, input),
+    })
+    return at > input.now || Option.isNone(input.detecting)
+      ? wait({ timer: "repair", at }, ...lookAgain)
+      : lookForDrift(input, ...lookAgain)
   }
   if (Option.isSome(closed)) {
     const wakes: ReadonlyArray<Wake> =

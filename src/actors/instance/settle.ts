@@ -4,7 +4,7 @@ import { Cause, Clock, Duration, Effect, Exit, Option, Schema } from "effect"
 import { installFailureReasons } from "../../schema/Conditions.ts"
 import { plannedMark } from "../../schema/DayTwo.ts"
 import { ANNOTATION_FRESH_START, ANNOTATION_RECONCILE_REQUESTED } from "../../schema/Names.ts"
-import { planSummary } from "../../schema/Plan.ts"
+import { mostOfNote, planSummary } from "../../schema/Plan.ts"
 import type { InstanceMetadata } from "../../schema/PlatformInstance.ts"
 import { Events } from "../../services/Events/Events.ts"
 import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
@@ -138,9 +138,6 @@ const failed = Effect.fnUntraced(function* (
   })
 })
 
-/** Of a plan in an Event, in characters. */
-const mostOfNote = 1000
-
 /** What is told of an install that has succeeded. */
 const newsOf = ({ reason, version, generation, progress }: InstallOperation): string => {
   if (reason !== "SpecChanged") return `installed version ${version}`
@@ -161,7 +158,8 @@ const succeeded = Effect.fnUntraced(function* (
     const { asked, slot } = operation
     const look = lookOf(memory, slot, operation)
     memory.looks = { ...memory.looks, [slot]: { ...look, failures: 0, at: 0, told: "" } }
-    if (asked === undefined && !result.news) return
+    // What is news of drift is told by what was told before (dayTwo.ts).
+    if (slot === "drift" || (asked === undefined && !result.news)) return
     if (asked !== undefined) {
       memory.dayTwo = Option.map(memory.dayTwo, (memo) => ({
         ...memo,

@@ -12,7 +12,7 @@ export interface OperatorEvent {
   /** At most 1,024 characters, cut at a word; no secrets. */
   readonly note: string
   /**
-   * `false`: new words are told at once, since each follows what a person has written. Default: a Warning whose words change
+   * `false`: new words are told at once, since each follows what a person has written, or is told but once. Default: a Warning whose words change
    * is told with growing pauses.
    */
   readonly paced?: false

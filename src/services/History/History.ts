@@ -13,8 +13,11 @@ export class History extends Context.Service<
     readonly ended: (key: InstanceKey, ending: Ending) => Effect.Effect<void>
     /** Says of what an earlier process had begun that nobody has seen its end. Gives whether there was any. */
     readonly recover: (key: InstanceKey) => Effect.Effect<boolean>
-    /** Shows what is kept beside `owner`, which owns the copy: it goes with it. A foreign object of that name is left alone. */
-    readonly show: (owner: KubeObject) => Effect.Effect<void>
+    /**
+     * Shows what is kept beside `owner`, which owns the copy: it goes with it. A foreign object of that name is left alone. Gives
+     * whether it could be written.
+     */
+    readonly show: (owner: KubeObject) => Effect.Effect<boolean>
     /** Of an instance that is gone for good. */
     readonly forget: (key: InstanceKey) => Effect.Effect<void>
   }

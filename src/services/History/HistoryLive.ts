@@ -85,10 +85,11 @@ const make = Effect.gen(function* () {
   const quietly =
     (key: InstanceKey, doing: string) =>
     <A, E extends { readonly message: string }>(effect: Effect.Effect<A, E>) =>
-      Effect.asVoid(effect).pipe(
+      Effect.as(effect, true).pipe(
         Effect.catch((error) =>
           Effect.logWarning("history not written").pipe(
             Effect.annotateLogs({ instance: formatKey(key), doing, error: error.message }),
+            Effect.as(false),
           ),
         ),
       )
@@ -158,7 +159,7 @@ const make = Effect.gen(function* () {
     }),
     show: Effect.fn("History.show")(function* (owner) {
       const { namespace = "", name } = owner.metadata
-      yield* show(owner).pipe(
+      return yield* show(owner).pipe(
         Effect.timeoutOrElse({
           duration: TIMEOUT,
           orElse: () =>

@@ -68,7 +68,7 @@ export const instanceRows = {
   platforminstance_repair_due_timestamp_seconds: {
     ...instance,
     type: "gauge",
-    help: "When the next repair has to have begun: one interval after the last success, or when its maintenance window opens after that; none while it is paused or asleep",
+    help: "When the next repair has to have begun: one interval after the last success, or when its maintenance window opens after that; where repairs look and do nothing, the next look: one interval after the last one; none while it is paused or asleep",
   },
   platforminstance_paused: {
     ...instance,
@@ -99,6 +99,11 @@ export const instanceRows = {
     ...instance,
     type: "gauge",
     help: "1 while a change of the instance waits for its plan or for approval, else 0",
+  },
+  platforminstance_drifted: {
+    ...instance,
+    type: "gauge",
+    help: "Objects inside the instance that differ, by the last look in place of a repair; there only where repairs look and do nothing, and until an install begins after it",
   },
   platforminstance_certificate_expiry_timestamp_seconds: {
     ...instance,

@@ -79,7 +79,7 @@ export const InstanceRecord = Schema.Struct({
   deleting: Schema.optionalKey(Schema.String),
   /** Record and state are older than what the instance has shown: nothing is applied without a refresh, until one succeeds. */
   behind: Schema.optionalKey(Schema.Literal(true)),
-  /** The engine has begun inside of a maintenance window what has not succeeded since. */
+  /** The engine has begun what has not succeeded since: it failed, or was cut off. */
   unfinished: Schema.optionalKey(Schema.Literal(true)),
   /**
    * The spec that was last begun to be applied: what is repaired while a newer one waits for its plan or for approval. Read

@@ -183,6 +183,25 @@ describe("a control plane that does not come up", () => {
   )
 })
 
+describe("a control plane that takes its time", () => {
+  it.effect("is asked for nothing that passes by itself, however often it is looked at", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld({ targetPoll: Duration.seconds(1) })
+      world.controlPlanes.broken.add(world.host)
+      yield* world.startOperator()
+      world.cluster.apply(Kinds.PlatformInstance, manifestOf())
+      const asked = () => world.cluster.requests.filter((request) => request.startsWith("GET events")).length
+      while (world.cluster.find(Kinds.StatefulSet, { namespace: world.host, name: "vcluster" }) === undefined)
+        yield* pass(1)
+      yield* pass(9)
+      assert.strictEqual(asked(), 0)
+      yield* pass(30)
+      assert.isAtLeast(asked(), 1)
+      assert.isAtMost(asked(), 4)
+    }),
+  )
+})
+
 describe("many instances at once", () => {
   it.effect("start no more vClusters than there are turns, and a hopeless one gives its turn back", () =>
     Effect.gen(function* () {

@@ -10,53 +10,32 @@ import {
   ANNOTATION_RECONCILE_REQUESTED,
   PLAN_KEY,
 } from "../../../src/schema/Names.ts"
-import { approvalOf, type PlannedStep, PlansText } from "../../../src/schema/Plan.ts"
+import { approvalOf } from "../../../src/schema/Plan.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import type { InstanceRecord } from "../../../src/services/StateStore/StateStore.ts"
 import { key } from "../support/instances.ts"
-import { condition, passUntil, phase, ready, reasons, repairDue } from "../support/readings.ts"
+import {
+  annotate,
+  changed,
+  failing,
+  grave,
+  kept,
+  looks,
+  ofSpec,
+  ofVersion,
+  readyMessage,
+  required,
+  shown,
+  told,
+  upgrading,
+} from "../support/plans.ts"
+import { passUntil, phase, ready, reasons, repairDue } from "../support/readings.ts"
 import { makeWorld, pass, type World } from "../support/World.ts"
 
-const annotate = (world: World, annotations: Readonly<Record<string, string | null>>) =>
-  world.edit({ metadata: { annotations } })
-const told = (world: World) =>
-  world.events.filter(({ reason }) => ["Planned", "PlanFailed", "ApprovalPending"].includes(reason))
-const looks = (world: World) => world.pulumi.looks.map(({ request }) => request.version)
-const kept = (world: World) =>
-  Schema.decodeSync(PlansText)(world.store.plans.get("team-a/one") ?? assert.fail("there is a plan"))
-const ofSpec = (world: World) => kept(world).spec ?? assert.fail("there is a plan of the spec")
-const ofVersion = (world: World) => kept(world).version ?? assert.fail("there is a plan of a version")
-const readyMessage = (world: World) => condition(world, "Ready")?.message ?? ""
-const failing = (world: World, times = 500) =>
-  void world.pulumi.lookFailures.push(...Array.from({ length: times }, () => "Failed" as const))
 const pastOf = (world: World) =>
   Schema.decodeSync(HistoryText)(world.store.histories.get("team-a/one") ?? assert.fail("there is a past"))
     .operations
-/** Generation 2, whose plan takes data, waits. */
-const upgrading = Effect.fnUntraced(function* (annotations: Readonly<Record<string, string>>) {
-  const world = yield* ready()
-  world.pulumi.seen.preview = { steps: grave, drifted: [] }
-  yield* world.edit({ metadata: { annotations }, spec: { version: "6.0.21" } })
-  yield* pass(120)
-  assert.deepStrictEqual([looks(world), reasons(world)], [["6.0.21"], ["FirstInstall"]])
-  return world
-})
 const agreedOf = ({ agreed }: InstanceRecord) => agreed ?? assert.fail("something was agreed on")
-const required = { [ANNOTATION_APPROVE]: "required" }
-const shown = (world: World) => {
-  const map = world.cluster.find(Kinds.ConfigMap, { ...key, name: `${key.name}-history` })
-  const data = map?.data
-  return typeof data === "object" && data !== null ? Object.keys(data).toSorted() : []
-}
-
-const changed: ReadonlyArray<PlannedStep> = [
-  { deed: "create", type: "kubernetes:core/v1:ConfigMap", namespace: "wasmcloud", name: "new" },
-  { deed: "update", type: "kubernetes:apps/v1:Deployment", namespace: "wasmcloud", name: "gateway" },
-]
-const grave: ReadonlyArray<PlannedStep> = [
-  ...changed,
-  { deed: "delete", type: "kubernetes:core/v1:PersistentVolumeClaim", namespace: "wasmcloud", name: "data" },
-]
 
 describe("a plan", () => {
   it.effect("of a version is told and kept, and changes nothing; it is made once", () =>
@@ -104,13 +83,36 @@ describe("a plan", () => {
       world.pulumi.lookFailures.push("Failed", "Failed")
       yield* annotate(world, { [ANNOTATION_PLAN]: "6.0.23" })
       yield* pass(30)
-      assert.match(ofVersion(world).unreadable ?? "", /the program throws/)
+      // What asks for that version is not the spec.
+      assert.match(
+        ofVersion(world).unreadable ?? "",
+        /the program throws; check annotation platform\.di-framework\.dev\/plan$/,
+      )
       yield* world.edit({ spec: { platform: { tenants: [{ name: "acme" }] } } })
       yield* pass(300)
       assert.deepStrictEqual(reasons(world), ["FirstInstall", "SpecChanged"])
       assert.deepStrictEqual([...new Set(told(world).map(({ reason }) => reason))], ["PlanFailed", "Planned"])
       assert.isUndefined(ofVersion(world).unreadable)
       assert.strictEqual(phase(world), "Ready")
+    }),
+  )
+
+  it.effect("of an instance whose state was lost says so, and what to do", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      yield* world.operator.stop
+      world.store.records.clear()
+      yield* world.startOperator()
+      yield* world.edit({
+        metadata: { annotations: { [ANNOTATION_PLAN]: "spec" } },
+        spec: { version: "6.0.21" },
+      })
+      yield* pass(120)
+      assert.match(
+        told(world)[0]?.note ?? "",
+        /^check state \(version 6\.0\.21\): nothing in \S+ says what is installed.* Put it back from a backup/,
+      )
+      assert.deepStrictEqual(looks(world), [])
     }),
   )
 

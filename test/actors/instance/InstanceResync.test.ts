@@ -57,6 +57,20 @@ describe("a vCluster's kubeconfig Secret that is lost", () => {
       )
     }),
   )
+
+  it.effect("restarts the control plane once, however late its pod is seen to end", () =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      world.cluster.lag.set(Kinds.Pod, Duration.seconds(20))
+      losses.Secret(world)
+      yield* pass(180)
+      assertResynced(world)
+      assert.deepStrictEqual(
+        world.events.map(({ type, reason }) => `${type} ${reason}`),
+        ["Normal FirstInstall", "Normal Resync"],
+      )
+    }),
+  )
 })
 
 describe("an owner Service that is lost", () => {

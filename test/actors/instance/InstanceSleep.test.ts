@@ -257,6 +257,30 @@ describe("an instance that is put to sleep", () => {
     }),
   )
 
+  it.effect.each([
+    ["succeeds", "True", "VersionChanged", "version 6.0.21 is installed"],
+    ["fails", "False", "InstallFailed", "the program throws"],
+  ] as const)("says what came of the install that ended on the way: it %s", ([how, status, reason, words]) =>
+    Effect.gen(function* () {
+      const world = yield* ready()
+      if (how === "fails") world.pulumi.failures.push("Failed")
+      yield* world.edit({ spec: { version: "6.0.21" } })
+      yield* pass(20)
+      assert.strictEqual(outcomes(world).at(-1), "running")
+      yield* sleep(world)
+      yield* pass(180)
+      assert.match(condition(world, "Ready")?.message ?? "", /^asleep since/)
+      const installed = condition(world, "Installed")
+      assert.deepStrictEqual([installed?.status, installed?.reason], [status, reason])
+      assert.include(installed?.message ?? "", words)
+      const applied = condition(world, "ConfigApplied")?.message ?? ""
+      assert.match(applied, how === "fails" ? /^generation 1:/ : /^generation 2:/)
+      yield* wake(world)
+      yield* pass(300)
+      assert.deepStrictEqual([phase(world), condition(world, "Installed")?.status], ["Ready", "True"])
+    }),
+  )
+
   it.effect("goes back to sleep when somebody scales it up", () =>
     Effect.gen(function* () {
       const world = yield* ready()

@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
-import { adopt, noteBehind } from "../../../src/actors/instance/adopt.ts"
+import { adopt, noteAgreed, noteBehind } from "../../../src/actors/instance/adopt.ts"
+import type { PlatformInstance } from "../../../src/schema/PlatformInstance.ts"
+import type { PlatformInstanceStatus } from "../../../src/schema/PlatformStatus.ts"
 import { Events } from "../../../src/services/Events/Events.ts"
 import { type InstanceRecord, StateStore } from "../../../src/services/StateStore/StateStore.ts"
 import { key, storedAs } from "../support/instances.ts"
@@ -75,15 +77,37 @@ describe("what a predecessor has left", () => {
   )
 })
 
-describe("a record that is older than what the status has shown", () => {
-  const shown = { applied: { version: "6.0.22", configHash: "hash", generation: 4 } }
-  const noted = (found: InstanceRecord | undefined, uid = "life", status: object = shown) =>
-    told(noteBehind(storedAs(uid), key, status, Option.fromUndefinedOr(found)))
+const instanceOf = (uid: string, status: PlatformInstanceStatus = {}, generation = 4): PlatformInstance => ({
+  apiVersion: "platform.di-framework.dev/v1alpha1",
+  kind: "PlatformInstance",
+  metadata: {
+    ...key,
+    uid,
+    generation,
+    resourceVersion: "1",
+    creationTimestamp: "2026-11-03T12:00:00Z",
+  },
+  spec: { version: "6.0.22", target: { type: "vcluster" }, deletionPolicy: "Delete" },
+  status,
+})
+const agreedOn = (generation: number, uid = "life"): NonNullable<InstanceRecord["agreed"]> => ({
+  uid,
+  generation,
+  spec: { version: "6.0.22", target: { type: "vcluster" }, deletionPolicy: "Delete" },
+})
 
-  it.effect("is noted as such, and told", () =>
+describe("a record that is older than what the status has shown", () => {
+  const shown = {
+    installedVersion: "6.0.22",
+    applied: { generation: 4, tenants: 1, users: 2 },
+  }
+  const noted = (found: InstanceRecord | undefined, uid = "life", status: PlatformInstanceStatus = shown) =>
+    told(noteBehind(storedAs(uid), instanceOf(uid, status), Option.fromUndefinedOr(found)))
+
+  it.effect("is noted as such, and told; what was agreed on is what has been shown", () =>
     Effect.gen(function* () {
-      const behind: InstanceRecord = { ...record, behind: true }
-      assert.deepStrictEqual(yield* noted(record), {
+      const behind: InstanceRecord = { ...record, behind: true, agreed: agreedOn(4) }
+      assert.deepStrictEqual(yield* noted({ ...record, agreed: agreedOn(3) }), {
         record: behind,
         written: [behind],
         reasons: ["StateOlder"],
@@ -91,10 +115,27 @@ describe("a record that is older than what the status has shown", () => {
     }),
   )
 
+  it.effect("says no more what was agreed on where the spec is another than was shown", () =>
+    Effect.gen(function* () {
+      const behind: InstanceRecord = { ...record, behind: true }
+      const before = { ...shown, applied: { ...shown.applied, generation: 5 } }
+      assert.deepStrictEqual(
+        (yield* noted({ ...record, agreed: agreedOn(3) }, "life", before)).record,
+        behind,
+      )
+      // A repair is no other spec.
+      const repaired = { lastRepair: "2026-11-03T13:00:00Z" }
+      assert.deepStrictEqual(
+        (yield* noted({ ...record, agreed: agreedOn(3) }, "life", repaired)).record?.agreed,
+        agreedOn(3),
+      )
+    }),
+  )
+
   it.effect("is noted once, and not when it is none, another life's, or its state is being made anew", () =>
     Effect.gen(function* () {
       const since = "2026-11-03T12:00:00Z"
-      const cases: ReadonlyArray<readonly [InstanceRecord | undefined, string, object]> = [
+      const cases: ReadonlyArray<readonly [InstanceRecord | undefined, string, PlatformInstanceStatus]> = [
         [{ ...record, behind: true }, "life", shown],
         [{ ...record, anew: { because: "asked", since } }, "life", shown],
         [record, "next", shown],
@@ -103,6 +144,35 @@ describe("a record that is older than what the status has shown", () => {
       ]
       for (const [found, uid, status] of cases)
         assert.deepStrictEqual(yield* noted(found, uid, status), { record: found, written: [], reasons: [] })
+    }),
+  )
+})
+
+describe("a record that says not what was agreed on", () => {
+  const noted = (found: InstanceRecord, generation = 3) =>
+    told(noteAgreed(instanceOf("life", {}, generation), Option.some(found)))
+
+  it.effect("says it once what is installed is what the spec says", () =>
+    Effect.gen(function* () {
+      const next: InstanceRecord = { ...record, agreed: agreedOn(3) }
+      for (const found of [record, { ...record, agreed: agreedOn(3, "another") }])
+        assert.deepStrictEqual(yield* noted(found), { record: next, written: [next], reasons: [] })
+    }),
+  )
+
+  it.effect("is left alone where that is not known, or known already", () =>
+    Effect.gen(function* () {
+      const cases: ReadonlyArray<readonly [InstanceRecord, number]> = [
+        [{ ...record, agreed: agreedOn(2) }, 3],
+        [{ ...record, behind: true }, 3],
+        [{ ...record, uid: "another" }, 3],
+        [{ ...record, deleting: "life" }, 3],
+        [{ ...record, installed: { ...installed, version: "6.0.21" } }, 3],
+        [record, 4],
+        [{ format: 1, uid: "life" }, 3],
+      ]
+      for (const [found, generation] of cases)
+        assert.deepStrictEqual(yield* noted(found, generation), { record: found, written: [], reasons: [] })
     }),
   )
 })

@@ -28,6 +28,7 @@ const instanceAt = (generation: number, version: string): PlatformInstance => ({
 })
 const before = instanceAt(1, "6.0.22")
 const wanted = instanceAt(3, "6.0.23")
+const bareInstalled = bare.installed ?? assert.fail("it is of something that is installed")
 const record: InstanceRecord = { ...bare, agreed: agreedRecord(before) }
 
 const of = { uid: "life", version: "6.0.23", generation: 3, madeAt: later, after: noon }
@@ -113,7 +114,37 @@ describe("a change", () => {
       approval: { ...nothing, required: true },
     })
     assert.strictEqual(first._tag, "Agreed")
-    assert.strictEqual(standing({ required: true }, { ...record, uid: "before" })._tag, "Agreed")
+    // As it is picked up.
+    const { agreed: begun, ...left } = record
+    const adopted = { ...left, installed: { ...bareInstalled, generation: 0 } }
+    const over = { version: "6.0.22", generation: 0 }
+    const found = (known: InstanceRecord) =>
+      standingOf({
+        instance: wanted,
+        record: Option.some(known),
+        installed: Option.some(over),
+        approval: { ...nothing, required: true },
+      })._tag
+    assert.strictEqual(found(adopted), "Agreed")
+    assert.strictEqual(found({ ...adopted, agreed: { ...agreedRecord(before), uid: "before" } }), "Agreed")
+    // Its first install has begun: the next change is none of that.
+    assert.strictEqual(found({ ...adopted, ...(begun === undefined ? {} : { agreed: begun }) }), "Waits")
+  })
+
+  it("is none where what was agreed on, and is installed, is asked for again", () => {
+    const again = instanceAt(4, "6.0.22")
+    assert.strictEqual(standing({ required: true }, record, again)._tag, "Agreed")
+    // Begun, and not installed: something of it may be there.
+    const begun: InstanceRecord = { ...record, agreed: agreedRecord(wanted) }
+    assert.strictEqual(standing({ required: true }, begun, again)._tag, "Waits")
+    assert.strictEqual(standing({ required: true }, begun, instanceAt(4, "6.0.23"))._tag, "Waits")
+  })
+
+  it("that a plan was made of waits for it, whoever has asked for that plan and asks no more", () => {
+    assert.strictEqual(standing({ plans: plans(unreadable) })._tag, "Waits")
+    assert.strictEqual(standing({ plans: plans({ ...harmless, outdated: true }) })._tag, "Waits")
+    const stands = standing({ plans: plans(harmless) })
+    assert.deepStrictEqual(stands, { _tag: "Agreed", plan: Option.some(harmless) })
   })
 
   it("leaves what is installed, where nobody knows the spec that was agreed on", () => {

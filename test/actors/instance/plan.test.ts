@@ -35,6 +35,7 @@ const install: InstallOperation = {
   over: "nothing",
   config: new Map(),
   superseding: false,
+  planned: false,
   urgency: { urgent: true, failing: false },
   progress: { stage: "running", movedAt: now, changed: new Set() },
 }
@@ -46,6 +47,9 @@ const helm: Operation = {
 }
 const uninstall: Operation = { _tag: "Uninstall" }
 const look: Operation = { _tag: "Plan", version: "1.0.0", generation: 1, slot: "spec" }
+
+const driftLook: Operation = { _tag: "Plan", version: "6.0.22", generation: 1, slot: "drift" }
+const isLook = (running: Option.Option<Operation>) => Option.exists(running, ({ _tag }) => _tag === "Plan")
 
 /** A Ready instance at generation 1 whose last install ended ten minutes ago. */
 const settled: PlanInput = {
@@ -60,6 +64,7 @@ const settled: PlanInput = {
   installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: now - 10 * minute, early: 0 }),
   config: new Map(),
   planning: Option.none(),
+  detecting: Option.none(),
   editedAt: 0,
   superseded: false,
   resyncPending: false,
@@ -345,9 +350,13 @@ describe("the plan", () => {
   }
 })
 
+/** Of maintenance. */
+const closedNow = Result.getSuccess(parseWindows("02:00-04:00"))
+
 describe("a plan that is to be made", () => {
-  const planning = (at: number, generation = 1) => Option.some({ version: "6.0.23", generation, at })
-  const toMake: Decision = { _tag: "Plan", version: "6.0.23", generation: 1 }
+  const planning = (at: number, generation = 1) =>
+    Option.some({ version: "6.0.23", slot: "version" as const, generation, at })
+  const toMake: Decision = { _tag: "Plan", slot: "version", version: "6.0.23", generation: 1 }
   const looking: Operation = { _tag: "Plan", version: "6.0.23", generation: 1, slot: "version" }
   const changed: PlanInput = { ...settled, version: "6.0.23", generation: 2 }
 
@@ -435,10 +444,115 @@ describe("a plan that is to be made", () => {
   })
 })
 
+describe("where repairs look and do nothing", () => {
+  const never = Number.NEGATIVE_INFINITY
+  const detecting = (lookedAt = never, at = 0) => Option.some({ lookedAt, at })
+  const detected: PlanInput = { ...due, detecting: detecting() }
+  const toLook: Decision = { _tag: "Plan", slot: "drift", version: "6.0.22", generation: 1 }
+  const repairing = (stage: "preparing" | "waiting" | "running"): InstallOperation => ({
+    ...install,
+    reason: "RepairDue",
+    progress: { ...install.progress, stage },
+  })
+  const looking: PlanInput = { ...detected, running: Option.some(driftLook) }
+  const asked = Option.some({ slot: "version", version: "6.0.23", generation: 1, at: now } as const)
+  const over: Decision = { _tag: "CancelOperation", because: "nobody waits for this plan any more" }
+  const goesOn = wait("poll", now + 10 * second)
+
+  it.each<readonly [string, PlanInput, Decision]>([
+    ["a look is taken when a repair is due", detected, toLook],
+    [
+      "the next is an interval after the last repair",
+      { ...settled, detecting: detecting() },
+      wait("repair", now + 20 * minute),
+    ],
+    [
+      "or after the last look, whichever was later",
+      { ...due, detecting: detecting(now - 5 * minute) },
+      wait("repair", now + 25 * minute),
+    ],
+    [
+      "by the same share early",
+      {
+        ...due,
+        installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: never, early: 0.05 }),
+        detecting: detecting(now - 28.5 * minute),
+      },
+      toLook,
+    ],
+    [
+      "a look that is said to be in the future is due now",
+      { ...settled, detecting: detecting(now + 60 * minute) },
+      toLook,
+    ],
+    [
+      "after an outage each waits for its own share",
+      {
+        ...due,
+        installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: never, early: 0.05 }),
+        detecting: detecting(),
+        readySince: now,
+      },
+      wait("repair", now + 1.5 * minute),
+    ],
+    [
+      "one that has failed is tried again after its pause",
+      { ...due, detecting: detecting(never, now + minute) },
+      wait("repair", now + minute),
+    ],
+    [
+      "a look waits for no window and no pause",
+      { ...detected, rules: { ...noRules, pausedSince: Option.some("x"), windows: closedNow } },
+      toLook,
+    ],
+    [
+      "one that falls asleep is not looked at",
+      { ...detected, rules: { ...noRules, sleep: Option.some({ askedAt: "x" }) } },
+      { _tag: "Hold", closed: { _tag: "Asleep", sleep: { askedAt: "x" } }, wakes: [] },
+    ],
+    [
+      "nor one of which nobody knows what counts",
+      { ...detected, rules: undecided },
+      { _tag: "Hold", closed: waitsFor, wakes: [] },
+    ],
+    ["a retry is an install as ever", { ...detected, lastInstallFailed: true }, run("Retry", true)],
+    ["a resync, too", { ...detected, resyncPending: true }, run("Resync", true)],
+    ["a change of the spec, too", { ...detected, generation: 2 }, run("SpecChanged", false)],
+    ["another version, too", { ...detected, version: "6.0.23" }, run("VersionChanged", false)],
+    ["a target step, too", { ...detected, target: acting }, step],
+    [
+      "what somebody asks for goes first",
+      { ...detected, planning: asked },
+      { _tag: "Plan", slot: "version", version: "6.0.23", generation: 1 },
+    ],
+    ["a look that is wanted goes on", looking, goesOn],
+    ["for what somebody asks for it is given up", { ...looking, planning: asked }, over],
+    ["it is given up when repairs repair again", { ...looking, detecting: Option.none() }, over],
+    ["it is given up when another spec counts", { ...looking, generation: 2 }, over],
+    ["it is given up for a resync", { ...looking, resyncPending: true }, cancel("an install goes before it")],
+    ["a repair that runs is let end", { ...detected, running: Option.some(repairing("running")) }, goesOn],
+    [
+      "one that waits for its turn gives it up",
+      { ...detected, running: Option.some(repairing("waiting")) },
+      cancel("it may not begin any more"),
+    ],
+    [
+      "and so does one that is being prepared",
+      { ...detected, running: Option.some(repairing("preparing")) },
+      cancel("it may not begin any more"),
+    ],
+    [
+      "a repair is due at once when they repair again",
+      { ...due, detecting: Option.none() },
+      run("RepairDue", true),
+    ],
+  ])("%s", (_, input, then) => {
+    assert.deepStrictEqual(plan(input), then)
+  })
+})
+
 const millis = Schema.Finite.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 2 * now }))
 const maybe = <S extends Schema.Constraint>(schema: S) => Schema.OptionFromNullOr(schema)
-/** Closed now. */
-const hourly = Result.getSuccess(parseWindows("02:00-04:00"))
 
 const inputs = Arbitrary.schema(
   Schema.Struct({
@@ -448,10 +562,12 @@ const inputs = Arbitrary.schema(
     version: Schema.Literals(["1.0.0", "2.0.0"]),
     generation: Schema.Literals([1, 2]),
     target: Schema.Literals(["ready", "waiting", "stuck", "acting", "mending"]),
-    running: Schema.Literals(["nothing", "install", "helm", "uninstall", "look"]),
+    running: Schema.Literals(["nothing", "install", "helm", "uninstall", "look", "drift"]),
+    detecting: Schema.toType(maybe(Schema.Struct({ lookedAt: millis, at: millis }))),
     planning: Schema.toType(
       maybe(
         Schema.Struct({
+          slot: Schema.Literals(["spec", "version"]),
           version: Schema.Literals(["1.0.0", "2.0.0"]),
           generation: Schema.Literals([1, 2]),
           at: millis,
@@ -488,11 +604,13 @@ const inputs = Arbitrary.schema(
       config: new Map(),
       rules: {
         ...noRules,
-        windows: raw.windowed ? hourly : Option.none(),
+        windows: raw.windowed ? closedNow : Option.none(),
         pausedSince: raw.paused ? Option.some("2026-11-03T12:00:00Z") : Option.none(),
       },
       target: { ready, waiting, stuck, acting, mending }[raw.target],
-      running: Option.fromNullishOr({ nothing: undefined, install, helm, uninstall, look }[raw.running]),
+      running: Option.fromNullishOr(
+        { nothing: undefined, install, helm, uninstall, look, drift: driftLook }[raw.running],
+      ),
     }),
   ),
 )
@@ -529,7 +647,7 @@ describe("the plan, whatever is known", () => {
       assert.notStrictEqual(decision._tag, "Install")
       if (decision._tag === "TargetStep") assert.strictEqual(decision.step._tag, "ApplyProtection")
       // As ever, one whose target is lost is ended.
-      if (decision._tag === "CancelOperation" && !Option.contains(input.running, look))
+      if (decision._tag === "CancelOperation" && !isLook(input.running))
         assert.notStrictEqual(input.target._tag, "Ready")
       // A timer that is over already would wake the actor again at once, for ever.
       if (decision._tag === "Hold") assert.isTrue(decision.wakes.every(({ at }) => at > now))
@@ -545,7 +663,7 @@ describe("the plan, whatever is known", () => {
       const decision = plan({ ...input, deleting: false, rules: { ...noRules, sleep } })
       assert.notStrictEqual(decision._tag, "Install")
       if (decision._tag === "TargetStep") assert.strictEqual(decision.step._tag, "ApplyProtection")
-      if (decision._tag === "CancelOperation" && !Option.contains(input.running, look))
+      if (decision._tag === "CancelOperation" && !isLook(input.running))
         assert.notStrictEqual(input.target._tag, "Ready")
       if (decision._tag === "Hold") assert.isTrue(decision.wakes.every(({ at }) => at > now))
     },
@@ -557,7 +675,7 @@ describe("the plan, whatever is known", () => {
     { input: inputs },
     ({ input }) => {
       const open = { ...input, rules: noRules, planning: Option.none() }
-      const windowed = plan({ ...open, rules: { ...noRules, windows: hourly } })
+      const windowed = plan({ ...open, rules: { ...noRules, windows: closedNow } })
       const decided = plan(open)
       const waits = Option.exists(installDue(open), (due) => due === "RepairDue" || due === "VersionChanged")
       if (windowed._tag === "Hold") assert.isTrue(waits && windowed.wakes.length === 1)
@@ -626,6 +744,21 @@ describe("the plan, whatever is known", () => {
   )
 
   it.prop(
+    "repairs nothing where repairs look, and looks where they would repair",
+    { input: inputs },
+    ({ input }) => {
+      const repairs = plan({ ...input, detecting: Option.none() })
+      const looks = plan({ ...input, detecting: Option.some({ lookedAt: 0, at: 0 }) })
+      if (looks._tag === "Install") assert.notStrictEqual(looks.reason, "RepairDue")
+      if (repairs._tag === "Install" && repairs.reason === "RepairDue") {
+        const { version, generation } = input
+        assert.deepStrictEqual(looks, { _tag: "Plan", slot: "drift", version, generation })
+      }
+    },
+    many,
+  )
+
+  it.prop(
     "rests once an install has ended well: it repeats nothing on an unchanged world",
     { input: inputs },
     ({ input }) => {
@@ -639,6 +772,7 @@ describe("the plan, whatever is known", () => {
         resyncPending: false,
         retryAt: Option.none(),
         planning: Option.none(),
+        detecting: Option.map(input.detecting, () => ({ lookedAt: 0, at: 0 })),
       })
       assert.deepStrictEqual(after, wait("repair", now + 0.95 * input.repairIntervalMillis))
     },

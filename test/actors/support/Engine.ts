@@ -10,16 +10,21 @@ import {
   Pulumi,
   PulumiError,
 } from "../../../src/services/Pulumi/Pulumi.ts"
-import { type InstanceRecord, StateStore } from "../../../src/services/StateStore/StateStore.ts"
+import {
+  type InstanceRecord,
+  type OperationMarker,
+  StateStore,
+} from "../../../src/services/StateStore/StateStore.ts"
 
 const FETCH_TAKES = Duration.seconds(5)
 const RUN_TAKES = Duration.minutes(1)
-const LOOK_TAKES = Duration.seconds(20)
 
 export const makeStateStore = () => {
   const records = new Map<string, InstanceRecord>()
   const histories = new Map<string, string>()
   const plans = new Map<string, string>()
+  /** Of operations that were cut off. */
+  const markers = new Map<string, OperationMarker>()
   const states = new Set<string>()
   /** Clusters whose states are kept aside, by instance. */
   const kept = new Map<string, ReadonlyArray<string>>()
@@ -40,6 +45,7 @@ export const makeStateStore = () => {
     ),
     readHistory: (key) => Effect.sync(() => Option.fromUndefinedOr(histories.get(formatKey(key)))),
     writeHistory: (key, text) => Effect.sync(() => void histories.set(formatKey(key), text)),
+    readOperation: (key) => Effect.sync(() => Option.fromUndefinedOr(markers.get(formatKey(key)))),
     readPlan: (key) => Effect.sync(() => Option.fromUndefinedOr(plans.get(formatKey(key)))),
     writePlan: (key, text) => Effect.sync(() => void plans.set(formatKey(key), text)),
     installedVersions: Effect.sync(
@@ -65,7 +71,7 @@ export const makeStateStore = () => {
         plans.delete(formatKey(key))
       }),
   })
-  return { layer, records, histories, plans, states, kept }
+  return { layer, records, histories, plans, markers, states, kept }
 }
 
 /** One operation of the engine, as it was asked for and as it ended. */
@@ -88,8 +94,11 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
   const looks: Array<Look> = []
   /** Errors that the next previews end with. */
   const lookFailures: Array<PulumiError["reason"] | "Defect"> = []
-  /** What previews find from now on. */
-  const seen: { preview: Preview } = { preview: { steps: [], drifted: [] } }
+  /** What previews find, and how long they take. */
+  const seen: { preview: Preview; takes: Duration.Duration } = {
+    preview: { steps: [], drifted: [] },
+    takes: Duration.seconds(20),
+  }
   const fetches: Array<string> = []
   /** Errors that the next operations end with. */
   const failures: Array<PulumiError["reason"]> = []
@@ -153,7 +162,19 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
       return yield* Effect.die(new Error(`a preview during an operation on ${key}`))
     const look: Look = { request, outcome: "running" }
     looks.push(look)
-    return yield* Effect.sleep(LOOK_TAKES).pipe(
+    return yield* Effect.sleep(seen.takes).pipe(
+      Effect.timeoutOrElse({
+        duration: request.timeout,
+        orElse: () =>
+          Effect.fail(
+            new PulumiError({
+              step: "preview",
+              version: request.version,
+              message: "It did not end in time",
+              reason: "Cancelled",
+            }),
+          ),
+      }),
       Effect.andThen(
         Effect.suspend(() => {
           const reason = lookFailures.shift()
@@ -164,7 +185,7 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
                 new PulumiError({
                   step: "preview",
                   version: request.version,
-                  message: "the program throws",
+                  message: "the program throws; check spec.version",
                   reason,
                 }),
               )

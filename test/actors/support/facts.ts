@@ -63,6 +63,7 @@ export const installing = (
     over,
     config: new Map(),
     superseding: false,
+    planned: false,
     urgency: { urgent: true, failing: false },
     progress: { stage: "running", movedAt: 0, changed: new Set() },
   })

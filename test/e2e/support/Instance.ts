@@ -24,6 +24,7 @@ export const SeenInstance = Schema.Struct({
     Schema.Struct({
       phase: Schema.optionalKey(Schema.String),
       observedGeneration: Schema.optionalKey(Schema.Finite),
+      lastRepair: Schema.optionalKey(Schema.String),
       installedVersion: Schema.optionalKey(Schema.String),
       kubeconfigSecretRef: Schema.optionalKey(Schema.Struct({ name: Schema.String })),
       endpoints: Schema.optionalKey(

@@ -63,8 +63,8 @@ export const actors: ReadonlyArray<HandMade> = [
   {
     name: "the backoff of a failed install is not waited out",
     file: "src/actors/instance/plan.ts",
-    find: "if (retryAt > input.now) return wait(retry)",
-    put: "",
+    find: "if (retryAt > input.now) {\n    return wait",
+    put: "if (retryAt > Infinity) {\n    return wait",
     tests: [`${instance}/plan.test.ts`, `${instance}/InstanceBackoff.test.ts`],
   },
   {
@@ -128,9 +128,30 @@ export const actors: ReadonlyArray<HandMade> = [
   {
     name: "an install starts with a kubeconfig whose cluster is silent",
     file: "src/actors/instance/act.ts",
-    find: `if (Option.isNone(kubeconfig) || pass.prober.state()._tag !== "Answers") return`,
-    put: "if (Option.isNone(kubeconfig)) return",
+    find: `if (Option.isNone(kubeconfig) || pass.prober.state()._tag !== "Answers") return yield* pass.prober.hurry\n  const before`,
+    put: "if (Option.isNone(kubeconfig)) return yield* pass.prober.hurry\n  const before",
     tests: [`${instance}/InstanceGates.test.ts`, `${instance}/InstanceTarget.test.ts`],
+  },
+  {
+    name: "an approval counts for whatever plan there is",
+    file: "src/actors/instance/approval.ts",
+    find: "Option.contains(approval.approved, made.id)",
+    put: "Option.isSome(approval.approved)",
+    tests: [`${instance}/approval.test.ts`, `${instance}/InstancePlan.test.ts`],
+  },
+  {
+    name: "a plan that takes data waits for nobody",
+    file: "src/actors/instance/approval.ts",
+    find: "(unreadable || made.data.length > 0)",
+    put: "unreadable",
+    tests: [`${instance}/approval.test.ts`, `${instance}/InstancePlan.test.ts`],
+  },
+  {
+    name: "an approved plan begins over another state than it was made from",
+    file: "src/actors/instance/install/basis.ts",
+    find: "if (Equal.equals(basis, plan.basis)) return",
+    put: "if (basis.package === plan.basis.package) return",
+    tests: [`${instance}/InstanceApproval.test.ts`],
   },
   {
     name: "an edit does not end the pause after a failure",
@@ -251,9 +272,23 @@ export const actors: ReadonlyArray<HandMade> = [
   {
     name: "a restart hits the pod that has come up since",
     file: "src/actors/instance/target/resync.ts",
-    find: "{ namespace: hostNamespace(key), name: CONTROL_PLANE_POD }, { uid: podUID })",
-    put: "{ namespace: hostNamespace(key), name: CONTROL_PLANE_POD })",
+    find: "kubernetes.delete(Pod, pod, { uid: podUID })",
+    put: "kubernetes.delete(Pod, pod)",
     tests: [`${instance}/target/beginResync.test.ts`],
+  },
+  {
+    name: "a pod that was deleted is looked for in the cache",
+    file: "src/actors/instance/target/resync.ts",
+    find: "  yield* (yield* Views).distrust(Pod, pod)\n",
+    put: "",
+    tests: [`${instance}/InstanceResync.test.ts`],
+  },
+  {
+    name: "what was begun and cut off is looked past",
+    file: "src/actors/instance/looks.ts",
+    find: "memory.halfway || record?.unfinished === true",
+    put: "memory.halfway",
+    tests: [`${instance}/InstanceDrift.test.ts`],
   },
   {
     name: "a resync is done before it is written down",

@@ -141,8 +141,8 @@ export const services: ReadonlyArray<HandMade> = [
   },
   {
     name: "another cluster is refreshed against this one's state",
-    file: "src/services/Pulumi/Operation.ts",
-    find: "Option.contains(uid, request.clusterIdentifier)",
+    file: "src/services/Pulumi/Subject.ts",
+    find: "Option.contains(uid, clusterIdentifier)",
     put: "Option.isSome(uid)",
     tests: [`${tests}/Pulumi/Operation.test.ts`, `${tests}/Pulumi/Target.test.ts`],
   },

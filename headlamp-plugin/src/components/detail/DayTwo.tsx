@@ -1,4 +1,4 @@
-// What people have asked for by annotations: that the instance is paused, or asleep.
+// What people have asked for by annotations: that the instance is paused, or asleep, or that its repairs only look.
 import { DateLabel } from "@kinvolk/headlamp-plugin/lib/CommonComponents"
 import { dayTwoOf } from "../../logic/dayTwo.ts"
 import { useWords } from "../../useWords.ts"
@@ -41,6 +41,22 @@ export const Asleep = ({ object }: Props) => {
         pods: sleep.pods,
         mebibytes: sleep.mebibytes,
       })}
+    </>
+  )
+}
+
+export const detectsDrift = (object: unknown): boolean => dayTwoOf(object).drift !== undefined
+
+export const Drift = ({ object }: Props) => {
+  const { t } = useWords()
+  const { objects, since } = dayTwoOf(object).drift ?? {}
+  if (objects === undefined) return t("not looked at since the last install")
+  return (
+    <>
+      {objects === 0
+        ? t("nothing differs, from this look on:")
+        : t("objects that differ: {{objects}} (kubectl pi plan says which), found", { objects })}{" "}
+      {since !== undefined && <DateLabel date={since} />}
     </>
   )
 }

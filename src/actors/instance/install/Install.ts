@@ -27,7 +27,7 @@ import type { InstallProgress, OperationError, OperationResult, Urgency } from "
 import { Settings } from "../Settings.ts"
 import type { Kubeconfig } from "../target/Kubeconfig.ts"
 import type { Views } from "../Views.ts"
-import { requireBasis } from "./basis.ts"
+import { outdateDrift, requireBasis } from "./basis.ts"
 import { checkState } from "./checkState.ts"
 import { hasAnotherPort } from "./gatewayPort.ts"
 import { InstallPermits } from "./InstallPermits.ts"
@@ -49,8 +49,6 @@ export interface InstallRequest {
   readonly refresh: boolean
   /** Version and generation are installed already: whatever the engine changes was not as it should be. */
   readonly repeats: boolean
-  /** It has begun inside of a maintenance window: one that is cut off is not to wait for the next. */
-  readonly windowed: boolean
   readonly urgency: Urgency
   readonly progress: InstallProgress
   /** The status is to say how far it is. */
@@ -129,7 +127,7 @@ const runEngine = Effect.fnUntraced(function* (
   request: InstallRequest,
   prepared: Prepared,
   state: OperationRequest["state"],
-  noteBegun: Effect.Effect<void, OperationError>,
+  noteBegun: Effect.Effect<void, OperationError, StateStore>,
   onProgress: (progress: OperationProgress) => Effect.Effect<void>,
 ) {
   const settings = yield* Settings
@@ -139,7 +137,7 @@ const runEngine = Effect.fnUntraced(function* (
   const waited = progress.stage === "waiting"
   if (waited) yield* pastSpan("Wait.installPermit", progress.movedAt)
   progress.movedAt = yield* Clock.currentTimeMillis
-  progress.stage = "running"
+  progress.stage = "preparing"
   if (waited) yield* request.onStage
   const platform = waited ? yield* fetchPackage(instance.spec.version) : prepared.platform
   const kubeconfig = yield* request.kubeconfig
@@ -150,6 +148,8 @@ const runEngine = Effect.fnUntraced(function* (
     ...(tenantHostImage === undefined ? {} : { tenantHostImage }),
   })
   if (Option.isSome(request.plan)) yield* requireBasis(instance, request.plan.value, platform, config)
+  // From here on it is not taken back any more.
+  progress.stage = "running"
   yield* noteBegun
   const run = (refresh: boolean) =>
     pulumi.run(
@@ -230,11 +230,11 @@ export const runInstall = Effect.fn("Install.run")(function* (
     progress.movedAt = now
     return request.onStage
   })
-  const agreed: InstanceRecord = { ...begun, agreed: agreedRecord(instance) }
-  const next: InstanceRecord = request.windowed ? { ...agreed, unfinished: true } : agreed
-  const noteBegun = Equal.equals(next, begun)
-    ? Effect.void
-    : Effect.mapError(store.writeRecord(key, next), fromStore(request))
+  const next: InstanceRecord = { ...begun, agreed: agreedRecord(instance), unfinished: true }
+  const noteBegun = Effect.gen(function* () {
+    yield* outdateDrift(instance)
+    if (!Equal.equals(next, begun)) yield* Effect.mapError(store.writeRecord(key, next), fromStore(request))
+  })
   const outputs = yield* permits
     .withPermit(
       { key: formatKey(key), ...request.urgency },

@@ -24,11 +24,14 @@ export const basisOf = Effect.fnUntraced(function* (
   }
 })
 
-/** Those that are kept; a file that cannot be read is written anew. */
+/** Those that are kept; a file that cannot be read is written anew, and says that what it knew is forgotten. */
 export const keptPlans = Effect.fnUntraced(function* ({ metadata }: PlatformInstance) {
   const store = yield* StateStore
   const text = yield* store.readPlan(instanceKey({ metadata }))
-  return Option.getOrElse(plansOf(text, metadata.uid), () => noPlans(metadata.uid))
+  return Option.getOrElse(
+    plansOf(text, metadata.uid),
+    (): Plans => ({ ...noPlans(metadata.uid), forgotten: true }),
+  )
 })
 
 /** Gives what was there before. */
@@ -42,6 +45,15 @@ export const keepPlans = Effect.fnUntraced(function* (
   const text = encode(change(plans))
   yield* Effect.mapError(store.writePlan(instanceKey(instance), text), failed)
   return plans
+})
+
+/** Of an install that is about to begin: what was found to differ says nothing of what there is from now on. */
+export const outdateDrift = Effect.fnUntraced(function* (
+  instance: PlatformInstance,
+): Effect.fn.Return<void, OperationError, StateStore> {
+  const { drift } = yield* Effect.orElseSucceed(keptPlans(instance), () => noPlans(instance.metadata.uid))
+  if (drift === undefined || drift.outdated !== undefined) return
+  yield* keepPlans(instance, (plans) => ({ ...plans, drift: { ...drift, outdated: true } }))
 })
 
 /** Fails, as one that was cancelled, where what its plan was made from is not what is there; that plan is outdated then. */

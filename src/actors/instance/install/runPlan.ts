@@ -1,7 +1,9 @@
 // A plan: what an install of a version, with the spec as it is, would do to the platform that is there. As it runs in the
 // slot; nothing of the instance is written but the plan itself.
 import { Cause, DateTime, Effect, Option } from "effect"
+import { MAX_MESSAGE } from "../../../schema/Conditions.ts"
 import { formatKey } from "../../../schema/InstanceKey.ts"
+import { ANNOTATION_PLAN } from "../../../schema/Names.ts"
 import {
   type Found,
   type Plan,
@@ -12,11 +14,14 @@ import {
 } from "../../../schema/Plan.ts"
 import { platformConfig } from "../../../schema/PlatformConfig.ts"
 import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
+import type { PlatformInstanceSpec } from "../../../schema/PlatformSpec.ts"
+import { keepEnds } from "../../../schema/Text.ts"
 import { formatTime } from "../../../schema/Time.ts"
 import type { Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
 import { Pulumi } from "../../../services/Pulumi/Pulumi.ts"
-import type { InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
-import type { OperationError, OperationResult } from "../Operation.ts"
+import { type InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
+import { agreedIn } from "../approval.ts"
+import { OperationError, type OperationResult } from "../Operation.ts"
 import { Settings } from "../Settings.ts"
 import type { Kubeconfig } from "../target/Kubeconfig.ts"
 import type { Views } from "../Views.ts"
@@ -52,7 +57,16 @@ const lookAt = Effect.fnUntraced(function* (
   const { instance, record, kubeSystemUID } = request
   const { version } = instance.spec
   const key = instanceKey(instance)
-  if (!Option.exists(record, (known) => known.kubeSystemUID === kubeSystemUID)) {
+  const known = Option.getOrUndefined(record)?.kubeSystemUID
+  if (known === undefined) {
+    const { root } = (yield* StateStore).paths(key)
+    return yield* installFailed(
+      "check state",
+      version,
+      `nothing in ${root} says what is installed, so nothing can be compared. Put it back from a backup of the state claim`,
+    )
+  }
+  if (known !== kubeSystemUID) {
     return yield* installFailed(
       "compare cluster",
       version,
@@ -83,11 +97,15 @@ const lookAt = Effect.fnUntraced(function* (
     )
     return { steps, drifted, basis: yield* basisOf(instance, platform, config) }
   })
-  // It takes what an install takes of the operator's memory, and somebody waits for it.
+  // It takes what an install takes of the operator's memory. Somebody waits for it, but for a look in place of a repair.
+  const urgent = request.slot !== "drift"
   return yield* permits
-    .withPermit({ key: formatKey(key), urgent: true, failing: request.failing }, Effect.void, preview)
+    .withPermit({ key: formatKey(key), urgent, failing: request.failing }, Effect.void, preview)
     .pipe(Effect.catchTag("PulumiError", (error) => Effect.fail(fromPulumi(error))))
 })
+
+const tenantsOf = ({ platform }: PlatformInstanceSpec): ReadonlyArray<string> =>
+  (platform?.tenants ?? []).map(({ name }) => name)
 
 /** A defect's own words stay in the log. */
 const whyNone = (cause: Cause.Cause<OperationError>): string =>
@@ -95,6 +113,22 @@ const whyNone = (cause: Cause.Cause<OperationError>): string =>
     onNone: () => "internal error; the operator's log has the details",
     onSome: ({ message }) => message,
   })
+
+/** Of a version that is looked at because somebody has asked, the spec says nothing: what to correct is what asks. */
+const askedBy =
+  (slot: PlanSlot) =>
+  (error: OperationError): OperationError =>
+    slot === "version"
+      ? new OperationError({
+          reason: error.reason,
+          cancelled: error.cancelled,
+          // The longer words fit where the shorter ones did.
+          message: keepEnds(
+            error.message.replaceAll("spec.version", `annotation ${ANNOTATION_PLAN}`),
+            MAX_MESSAGE,
+          ),
+        })
+      : error
 
 export const runPlan = Effect.fn("Plan.run")(function* (
   request: PlanRequest,
@@ -119,6 +153,7 @@ export const runPlan = Effect.fn("Plan.run")(function* (
       (before): OperationResult => ({ _tag: "Planned", plan, news: before[slot]?.id !== plan.id }),
     )
   const found = yield* lookAt(request).pipe(
+    Effect.mapError(askedBy(slot)),
     // Whatever has gone wrong: the plan before says nothing of what is there now.
     Effect.onError((cause) =>
       Cause.hasInterruptsOnly(cause)
@@ -126,6 +161,8 @@ export const runPlan = Effect.fn("Plan.run")(function* (
         : Effect.ignore(Effect.flatMap(of, (made) => keep(unreadablePlan(made, whyNone(cause))))),
     ),
   )
-  const tenants = (spec.platform?.tenants ?? []).map(({ name }) => name)
-  return yield* keep(planOf(yield* of, found, tenants))
+  const tenants = new Set(tenantsOf(spec))
+  const before = Option.toArray(agreedIn(record, metadata.uid)).flatMap((agreed) => tenantsOf(agreed.spec))
+  const takenOut = before.filter((name) => !tenants.has(name))
+  return yield* keep(planOf(yield* of, found, takenOut))
 })

@@ -2,6 +2,7 @@
 // here: how long it took until one was Ready, and until one was gone.
 import { Clock, Context, Duration, Effect, Option, Redacted } from "effect"
 import { formatKey, type InstanceKey } from "../../../schema/InstanceKey.ts"
+import type { Plans } from "../../../schema/Plan.ts"
 import { Phase } from "../../../schema/PlatformStatus.ts"
 import { opensAt } from "../../../schema/Windows.ts"
 import type { KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
@@ -35,6 +36,7 @@ interface Shown {
   readonly object: KubeObject
   readonly record: InstanceRecord | undefined
   readonly failures: number
+  readonly plans: Plans | undefined
   /** The version of the kubeconfig. */
   readonly kubeconfig: string | undefined
   readonly values: InstanceValues
@@ -87,6 +89,9 @@ const write = Effect.fnUntraced(function* (
   yield* next.asleep === undefined
     ? unset("platforminstance_asleep_memory_bytes", key)
     : set("platforminstance_asleep_memory_bytes", key, next.asleep.memory)
+  yield* next.drifted === undefined
+    ? unset("platforminstance_drifted", key)
+    : set("platforminstance_drifted", key, next.drifted)
   yield* due === undefined
     ? unset("platforminstance_repair_due_timestamp_seconds", key)
     : set("platforminstance_repair_due_timestamp_seconds", key, seconds(due))
@@ -94,14 +99,24 @@ const write = Effect.fnUntraced(function* (
 
 /**
  * Nothing is repaired before it was installed, nor while it is paused, asleep or being deleted, nor over what nobody knows.
- * Milliseconds since the epoch.
+ * Where repairs look and do nothing a look is due, whatever the window. Milliseconds since the epoch.
  */
 export const repairDue = (
-  { succeededAt, deletionAt, pausedAt, sleeps, undecided, windows }: InstanceValues,
+  {
+    succeededAt,
+    deletionAt,
+    pausedAt,
+    sleeps,
+    undecided,
+    detects,
+    lookedAt = Number.NEGATIVE_INFINITY,
+    windows,
+  }: InstanceValues,
   interval: Duration.Duration,
 ): number | undefined => {
   if (succeededAt === undefined || deletionAt !== undefined || pausedAt !== undefined || sleeps || undecided)
     return undefined
+  if (detects) return Math.max(succeededAt, lookedAt) + Duration.toMillis(interval)
   const due = succeededAt + Duration.toMillis(interval)
   return windows === undefined ? due : opensAt(windows, due)
 }
@@ -172,6 +187,7 @@ export const makeInstanceMetrics = Effect.gen(function* () {
     object,
     record: memory === undefined ? undefined : Option.getOrUndefined(memory.record),
     failures: memory?.failures ?? 0,
+    plans: memory === undefined ? undefined : Option.getOrUndefined(memory.plans),
     kubeconfig:
       memory === undefined
         ? undefined
@@ -216,6 +232,7 @@ export const makeInstanceMetrics = Effect.gen(function* () {
           before.object === now.object &&
           before.record === now.record &&
           before.failures === now.failures &&
+          before.plans === now.plans &&
           before.kubeconfig === now.kubeconfig
         return same ? Effect.void : show(key, object, memory)
       }),

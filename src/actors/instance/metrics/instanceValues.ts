@@ -1,7 +1,8 @@
 // What an instance's gauges say, from the object and what its actor remembers. Pure.
 import { Option, Schema } from "effect"
 import { findCondition, isTrue } from "../../../schema/Conditions.ts"
-import { windowsIn } from "../../../schema/DayTwo.ts"
+import { detectsIn, windowsIn } from "../../../schema/DayTwo.ts"
+import { objectsOf } from "../../../schema/Plan.ts"
 import { PlatformInstanceStatus } from "../../../schema/PlatformStatus.ts"
 import { epochMillis } from "../../../schema/Time.ts"
 import type { Windows } from "../../../schema/Windows.ts"
@@ -45,6 +46,12 @@ export interface InstanceValues {
   readonly sleeps: boolean
   /** Since when nothing of it runs: milliseconds since the epoch; and the memory, in bytes, that its pods had asked for. */
   readonly asleep: { readonly since: number; readonly memory: number } | undefined
+  /** Repairs look, and do nothing. */
+  readonly detects: boolean
+  /** Milliseconds since the epoch: when the last look in place of a repair has ended. */
+  readonly lookedAt: number | undefined
+  /** Objects that differ, by that look; absent where nobody knows. */
+  readonly drifted: number | undefined
   /** Inside of which it is repaired; absent: at any time. */
   readonly windows: Windows | undefined
   /** A change of it waits for its plan or for approval. */
@@ -64,6 +71,8 @@ export const instanceValues = (object: KubeObject, memory: Memory | undefined): 
   const memo = own === undefined ? undefined : Option.getOrUndefined(own.dayTwo)
   const pausedSince = memo?.pausedSince
   const { since: asleepSince, memory: saved = 0 } = memo?.sleep ?? {}
+  const report = own === undefined ? undefined : Option.getOrUndefined(own.plans)?.drift
+  const detects = memo !== undefined && detectsIn(memo) && metadata.deletionTimestamp === undefined
   const installed = record?.uid === metadata.uid ? record.installed : undefined
   return {
     uid: metadata.uid,
@@ -86,6 +95,9 @@ export const instanceValues = (object: KubeObject, memory: Memory | undefined): 
     awaitsApproval: memo?.awaits !== undefined && metadata.deletionTimestamp === undefined,
     undecided:
       memo?.awaits !== undefined && Option.isNone(agreedIn(Option.fromUndefinedOr(record), metadata.uid)),
+    detects,
+    lookedAt: report === undefined ? undefined : epochMillis(report.madeAt),
+    drifted: detects && report !== undefined && report.outdated === undefined ? objectsOf(report) : undefined,
     windows: memo === undefined ? undefined : Option.getOrUndefined(windowsIn(memo)),
   }
 }

@@ -25,6 +25,9 @@ const decodeEvent = Schema.decodeUnknownOption(
   }),
 )
 
+/** So long nobody is told of what passes by itself, as a claim whose volume is just being made. */
+const patienceMillis = 10_000
+
 /** What every pod that starts slowly says. */
 const ordinary = new Set(["Unhealthy", "BackOff"])
 
@@ -71,7 +74,7 @@ export const explainControlPlane = Effect.fnUntraced(function* (
     memory.unexplained,
     (): Unexplained => ({ askedAt: now, answer: Option.none() }),
   )
-  const due = now - before.askedAt >= pollMillis
+  const due = now - before.askedAt >= Math.max(pollMillis, patienceMillis)
   const answer = due
     ? yield* Effect.orElseSucceed(warning(statefulSet, view.controlPlanePods), () => before.answer)
     : before.answer

@@ -65,14 +65,15 @@ export const beginResync = Effect.fn("Target.beginResync")(function* (
 export const restartControlPlane = Effect.fn("Target.restartControlPlane")(function* (
   key: InstanceKey,
   podUID: string,
-): Effect.fn.Return<void, KubeError, Kubernetes> {
+): Effect.fn.Return<void, KubeError, Kubernetes | Views> {
   const kubernetes = yield* Kubernetes
-  yield* kubernetes
-    .delete(Pod, { namespace: hostNamespace(key), name: CONTROL_PLANE_POD }, { uid: podUID })
-    .pipe(
-      Effect.catchIf(
-        (error) => error.reason === "Conflict",
-        () => Effect.succeed(false),
-      ),
-    )
+  const pod = { namespace: hostNamespace(key), name: CONTROL_PLANE_POD }
+  yield* kubernetes.delete(Pod, pod, { uid: podUID }).pipe(
+    Effect.catchIf(
+      (error) => error.reason === "Conflict",
+      () => Effect.succeed(false),
+    ),
+  )
+  // A cache that still shows it running would have it deleted again and again, as if that took no effect.
+  yield* (yield* Views).distrust(Pod, pod)
 })

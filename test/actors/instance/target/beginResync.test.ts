@@ -97,20 +97,25 @@ describe("the restart of a control plane", () => {
   it.effect("asks for the very pod, and is done when that is gone", () =>
     Effect.gen(function* () {
       const asked: Array<unknown> = []
+      const distrusted: Array<string> = []
       const conflict = new KubeError({ code: 409, reason: "Conflict", request: "DELETE pods", message: "no" })
       const restart = restartControlPlane(key, "old").pipe(
         Effect.provide(
-          Layer.mock(Kubernetes, {
-            delete: (_, ref, options) =>
-              Effect.andThen(
-                Effect.sync(() => void asked.push([ref, options])),
-                Effect.fail(conflict),
-              ),
-          }),
+          Layer.mergeAll(
+            Layer.mock(Kubernetes, {
+              delete: (_, ref, options) =>
+                Effect.andThen(
+                  Effect.sync(() => void asked.push([ref, options])),
+                  Effect.fail(conflict),
+                ),
+            }),
+            Layer.mock(Views, { distrust: (_, { name }) => Effect.sync(() => void distrusted.push(name)) }),
+          ),
         ),
       )
       yield* restart
       assert.deepStrictEqual(asked, [[{ namespace: hostNamespace(key), name: "vcluster-0" }, { uid: "old" }]])
+      assert.deepStrictEqual(distrusted, ["vcluster-0"])
     }),
   )
 })

@@ -155,6 +155,7 @@ const planned: PlanInput = {
   target: { _tag: "Ready", serviceUID: "service-0", kubeSystemUID: "cluster" },
   rules: noRules,
   planning: Option.none(),
+  detecting: Option.none(),
   running: Option.none(),
   installed: Option.some({ version: "6.0.22", generation: 1, finishedAt: 0, early: 0 }),
   config: new Map(),
