@@ -94,6 +94,12 @@ export const targetMoments = ({ moments }: Played): ReadonlyArray<Reached> => {
   return unready < 0 ? moments.filter(({ aftermath }) => !aftermath) : moments.slice(0, unready + 1)
 }
 
+/** What a vCluster without its Service may have made more often, for the longer it is without one. */
+export const syncedAgain: readonly [RegExp, string] = [
+  /^made (host|vcluster in \S+) (ConfigMap \S+\/kube-root-ca\.crt|(Service|EndpointSlice) \S+\/vcluster-node-)/,
+  "without its Service a vCluster makes what it syncs again and again, and longer where nobody is there to see or mend it",
+]
+
 /** What a death may leave otherwise, and why that is right. */
 const tolerated: ReadonlyArray<readonly [RegExp, string]> = [
   [
@@ -106,10 +112,7 @@ const tolerated: ReadonlyArray<readonly [RegExp, string]> = [
     /^file \S*\/\.pulumi\/locks\/organization(\/platform-instance(\/instance)?)?: is missing$/,
     "an empty folder that the engine makes for its lock, and makes again",
   ],
-  [
-    /^made (host|vcluster in \S+) ConfigMap \S+\/kube-root-ca\.crt/,
-    "without its Service a vCluster makes what it syncs again and again, and longer if the operator is away",
-  ],
+  syncedAgain,
   [
     /^made (host|vcluster in \S+) (Deployment|Secret|Pod|ReplicaSet) \S+\/(wasmcloud-hosts|sh\.helm\.release\.v1\.wasmcloud)/,
     "a Helm release that the engine was killed in and does not know is made anew",

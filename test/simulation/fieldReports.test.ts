@@ -173,7 +173,7 @@ describe("F43 a service-account token that rotates in the middle of an install",
         yield* Effect.sleep("10 minutes")
         assert.isTrue(world.isReady())
         assert.deepStrictEqual(
-          log.filter((line) => /pass failed|lease/i.test(line)),
+          log.filter((line) => /pass failed|\blease/i.test(line)),
           [],
         )
         // Each is asked again with the new token, beneath whoever has asked.

@@ -10,6 +10,7 @@ import { differences, type EndState } from "../twins/crash/EndState.ts"
 import { runSimulation } from "../twins/simulation/Simulation.ts"
 import type { Operator } from "../twins/world/Operators.ts"
 import { type CheckedWorld, makeChecked, writesNothing } from "./checked.ts"
+import { syncedAgain } from "./crashes.ts"
 
 /** Every kind the operator follows; that these are all is tested. */
 export const watchedKinds: ReadonlyArray<ResourceKind> = [
@@ -144,10 +145,7 @@ const tolerated: ReadonlyArray<readonly [RegExp, string]> = [
     /^file \S*\/\.pulumi\/locks\/organization/,
     "an empty folder that the engine makes for its lock, and makes again",
   ],
-  [
-    /^made (host|vcluster in \S+) (ConfigMap \S+\/kube-root-ca\.crt|(Service|EndpointSlice) \S+\/vcluster-node-)/,
-    "without its Service a vCluster makes what it syncs again and again, and longer where that is seen later",
-  ],
+  syncedAgain,
 ]
 
 /** What has come otherwise than without that view. */
