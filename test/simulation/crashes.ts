@@ -96,7 +96,7 @@ export const targetMoments = ({ moments }: Played): ReadonlyArray<Reached> => {
 
 /** What a vCluster without its Service may have made more often, for the longer it is without one. */
 export const syncedAgain: readonly [RegExp, string] = [
-  /^made (host|vcluster in \S+) (ConfigMap \S+\/kube-root-ca\.crt|(Service|EndpointSlice) \S+\/vcluster-node-)/,
+  /^made (host|vcluster in \S+) (ConfigMap \S+\/kube-root-ca\.crt|(Service|EndpointSlice) \S+\/vcluster-node-|Pod pi-\S+-x-\S+: 3 times instead of 2$)/,
   "without its Service a vCluster makes what it syncs again and again, and longer where nobody is there to see or mend it",
 ]
 

@@ -89,6 +89,18 @@ describe("install-node", () => {
     assert.deepStrictEqual(left(), [])
   })
 
+  it("ends an npm of which nothing but failures has come for a minute", async () => {
+    // Seconds that are none: the script's own wait.
+    writeFileSync(path.join(place, "bin/sleep"), "#!/bin/sh\nexec /bin/sleep 0.001\n", { mode: 0o755 })
+    const npm = install(
+      "while :; do echo 'npm http fetch GET https://registry.example/effect attempt 1 failed with EAI_AGAIN' >&2; /bin/sleep 0.05; done",
+    )
+    assert.strictEqual(await npm.ended, 1)
+    assert.include(npm.said(), "cannot be reached (EAI_AGAIN)")
+    assert.isFalse(isAlive(await pidOfNpm()))
+    assert.deepStrictEqual(left(), [])
+  })
+
   it("says what npm said when that fails for another reason", async () => {
     const npm = install("echo 'npm error no room' >&2; exit 7")
     assert.strictEqual(await npm.ended, 1)
