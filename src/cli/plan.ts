@@ -67,6 +67,7 @@ const rowsOf = (plan: Plan, none: string | undefined, paint: Paint): ReadonlyArr
     ...list("Replaced:", plan.replaced),
     ...list("Deleted:", plan.deleted),
     ...list("Of charts, put back:", plan.restored),
+    ...list(paint("yellow", "Of charts, cannot be compared:"), plan.uncompared ?? []),
     ...(plan.more === undefined ? [] : ["", `and ${plan.more} more`]),
   ]
 }

@@ -44,6 +44,8 @@ export const ToldDrift = Schema.Struct({
   since: Schema.String,
   /** An install or a repair has begun since: nobody knows what still differs. */
   outdated: Schema.optionalKey(Schema.Literal(true)),
+  /** So many could not be compared then; absent of none. */
+  uncompared: Schema.optionalKey(Schema.Finite),
 })
 export type ToldDrift = typeof ToldDrift.Type
 

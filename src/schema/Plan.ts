@@ -58,6 +58,8 @@ export const Plan = Schema.Struct({
   data: Schema.Array(Schema.String),
   /** Objects of charts that are missing or edited, and would be put back. */
   restored: Schema.Array(Schema.String),
+  /** Objects of charts that cannot be compared, or not be put back, each with why; absent where there are none. */
+  uncompared: Schema.optionalKey(Schema.Array(Schema.String)),
   /** How many names more than those written down. */
   more: Schema.optionalKey(Schema.Finite),
 })
@@ -184,6 +186,10 @@ const words = (text: string): string => {
 
 const namesOf = (names: ReadonlyArray<string>): ReadonlyArray<string> => names.slice(0, MAX_NAMES).map(words)
 
+/** Of a list whose length counts nowhere else. */
+const withOthers = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.length <= MAX_NAMES ? namesOf(names) : [...namesOf(names), `${names.length - MAX_NAMES} others`]
+
 const idOf = (...parts: ReadonlyArray<unknown>): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 12)
 
@@ -196,12 +202,14 @@ export interface Found {
   readonly steps: ReadonlyArray<PlannedStep>
   /** Objects of charts, which the engine does not see. */
   readonly drifted: ReadonlyArray<string>
+  /** Those of them that cannot be compared. */
+  readonly uncompared?: ReadonlyArray<string>
 }
 
 /** `takenOut`: tenants that the spec had when it was last agreed on, and has no more. */
 export const planOf = (
   { uid, ...of }: PlanOf,
-  { basis, steps, drifted }: Found,
+  { basis, steps, drifted, uncompared = [] }: Found,
   takenOut: ReadonlyArray<string>,
 ): Plan => {
   const onPurpose = new Set(takenOut)
@@ -225,6 +233,7 @@ export const planOf = (
     deleted: namesOf(deleted),
     data: namesOf(namesBy((step) => holdsData(step, onPurpose))),
     restored: namesOf(drifted),
+    ...(uncompared.length === 0 ? {} : { uncompared: withOthers(uncompared) }),
     ...(more === 0 ? {} : { more }),
   }
 }
@@ -260,7 +269,8 @@ export const objectsOf = (plan: Plan): number => {
 }
 
 /** Of what a look has found: the same again has the same, whenever it was made. */
-export const foundIn = ({ id, restored, more }: Plan): string => idOf(id, restored, more)
+export const foundIn = ({ id, restored, uncompared, more }: Plan): string =>
+  idOf(id, restored, uncompared, more)
 
 /** `create 2 (ConfigMap 1, Secret 1)`, by deed; what is not done is left out. */
 const counted = (plan: Plan): ReadonlyArray<string> =>
@@ -288,6 +298,7 @@ const namesText = (plan: Plan): ReadonlyArray<string> => {
     ...named("replaced", rest(plan.replaced)),
     ...named("deleted", rest(plan.deleted)),
     ...named("put back", plan.restored),
+    ...named("cannot be compared", plan.uncompared ?? []),
   ]
 }
 

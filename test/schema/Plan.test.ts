@@ -225,6 +225,19 @@ describe("drift", () => {
       `1 object differs inside the instance; a repair would: put back: ${hosts}`,
     )
     assert.isAtMost(driftSummary(differs, 60).length, 60)
+    const hidden = {
+      ...found([map]),
+      uncompared: Array.from({ length: 302 }, (_, at) => `Job j${at} (spec)`),
+    }
+    const partly = planOf(of, hidden, [])
+    assert.deepStrictEqual(
+      [objectsOf(partly), partly.uncompared?.length, partly.uncompared?.at(-1)],
+      [1, 301, "2 others"],
+    )
+    assert.include(
+      driftSummary(partly, 1000),
+      "create 1 (ConfigMap 1); cannot be compared: Job j0 (spec), Job j1",
+    )
   })
 
   it("is the same whenever it was found, and another one with an object of a chart more", () => {

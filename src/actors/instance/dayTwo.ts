@@ -160,7 +160,17 @@ const toldOf = (report: Plan, last: ToldDrift | undefined): ToldDrift => {
   const found = foundIn(report)
   if (report.outdated !== undefined && last !== undefined) return { ...last, outdated: true }
   if (last?.outdated === undefined && last?.found === found) return last
-  const told: ToldDrift = { found, objects: objectsOf(report), since: report.madeAt }
+  const objects = objectsOf(report)
+  const uncompared = report.uncompared?.length ?? 0
+  // What differed may be among what nobody can look at any more.
+  if (objects === 0 && last !== undefined && last.objects > 0 && uncompared > (last.uncompared ?? 0))
+    return last
+  const told: ToldDrift = {
+    found,
+    objects,
+    since: report.madeAt,
+    ...(uncompared === 0 ? {} : { uncompared }),
+  }
   return report.outdated === undefined ? told : { ...told, outdated: true }
 }
 

@@ -17,7 +17,7 @@ import { baseEnvironment } from "./Environment.ts"
 import { tail } from "./Messages.ts"
 import type { PulumiOptions } from "./Options.ts"
 import { redaction } from "./Redact.ts"
-import { type Drift, findDrift, replaceRefused, secretValues } from "./ReleaseDrift.ts"
+import { type Drift, findDrift, type Refused, replaceRefused, secretValues } from "./ReleaseDrift.ts"
 import type { InnerRelease } from "./StateFile.ts"
 import type { Workspace } from "./Workspace.ts"
 
@@ -198,6 +198,7 @@ const unblock = Effect.fn("InnerReleases.unblock")(function* (
 })
 
 const named = ({ object, how }: Drift): string => `${object} (${how})`
+const namedRefused = ({ object, fields }: Refused): string => `${object} (${fields.join(", ")})`
 
 /**
  * What was done about a release: a sentence about a record set right, or the objects put back; or those that were left as they
@@ -208,24 +209,37 @@ export type Done =
   | { readonly restored: ReadonlyArray<string> }
   | { readonly kept: ReadonlyArray<string> }
 
+/** What is found of the objects of releases, by name, and why: `Secret wasmcloud/hosts (missing)`. */
+export interface ReleasesDrift {
+  /** What an install would put back. */
+  readonly drifted: ReadonlyArray<string>
+  /** What it could not, or of which nobody can say whether it has to. */
+  readonly uncompared: ReadonlyArray<string>
+}
+
 /** What of these releases an install would put back; nothing is done about it. */
 export const driftOfReleases = Effect.fn("InnerReleases.drift")(function* (
   releases: ReadonlyArray<InnerRelease>,
   client: KubernetesClient,
 ) {
-  const found: Array<string> = []
+  const drifted: Array<string> = []
+  const uncompared: Array<string> = []
   for (const release of releases) {
     const newest = (yield* historyOf(client, release))[0]
     if (newest?.status !== "deployed") {
-      found.push(`Release ${release.namespace}/${release.name} (${newest?.status ?? "missing"})`)
+      drifted.push(`Release ${release.namespace}/${release.name} (${newest?.status ?? "missing"})`)
       continue
     }
     const stored = yield* storedOf(client, release, newest.revision)
     if (Option.isNone(stored)) continue
     const drift = yield* findDrift(client, stored.value.documents, release.namespace)
-    found.push(...drift.found.map(named))
+    drifted.push(...drift.found.map(named))
+    uncompared.push(
+      ...drift.refused.map(namedRefused),
+      ...drift.uncompared.map(({ object, reason }) => `${object} (${reason})`),
+    )
   }
-  return found
+  return { drifted, uncompared } satisfies ReleasesDrift
 })
 
 /** Applies the deployed manifest again where an object of it is missing or edited; gives what that has put back. */
@@ -240,8 +254,7 @@ const reapply = Effect.fn("InnerReleases.reapply")(function* (
   if (Option.isNone(stored)) return []
   const { documents, serverSide } = stored.value
   const { found: drifts, refused } = yield* findDrift(client, documents, release.namespace)
-  if (refused.length > 0)
-    yield* tellKept(refused.map(({ object, fields }) => `${object} (${fields.join(", ")})`))
+  if (refused.length > 0) yield* tellKept(refused.map(namedRefused))
   if (drifts.length === 0) return []
   yield* replaceRefused(client, drifts)
   yield* helm(

@@ -146,7 +146,7 @@ export const runPreview = Effect.fn("Pulumi.preview")(function* (
     const ending = yield* engine
     switch (ending._tag) {
       case "Planned":
-        return { steps: ending.steps, drifted: yield* lookInside } satisfies Preview
+        return { steps: ending.steps, ...(yield* lookInside) } satisfies Preview
       case "Succeeded":
         return yield* failed("The runner has ended without a preview")
       case "Hangs":

@@ -56,6 +56,8 @@ export interface Preview {
   readonly steps: ReadonlyArray<PlannedStep>
   /** Objects of Helm releases inside the target that are missing or edited, which the engine does not see: `Secret ns/name (missing)`. */
   readonly drifted: ReadonlyArray<string>
+  /** Objects of theirs that the server does not let be compared, or put back, and why: `Job ns/name (spec.template)`. */
+  readonly uncompared?: ReadonlyArray<string>
 }
 
 export class PulumiError extends Data.TaggedError("PulumiError")<{

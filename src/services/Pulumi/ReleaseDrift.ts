@@ -28,16 +28,25 @@ export interface Refused {
   readonly fields: ReadonlyArray<string>
 }
 
-/** What of a release is not as it says. */
+/** An object of which nobody can say whether it is as the release has made it: who may look at it, or dry runs, are refused. */
+export interface Uncompared {
+  readonly object: string
+  /** What the server calls the refusal, such as `Forbidden`. */
+  readonly reason: string
+}
+
+/** What of a release is not as it says, or may not be. */
 export interface Drifts {
   readonly found: ReadonlyArray<Drift>
   readonly refused: ReadonlyArray<Refused>
+  readonly uncompared: ReadonlyArray<Uncompared>
 }
 
 type Look =
   | { readonly _tag: "AsItWas" }
   | { readonly _tag: "Drifted"; readonly drift: Drift }
   | { readonly _tag: "Refused"; readonly refused: Refused }
+  | { readonly _tag: "Uncompared"; readonly uncompared: Uncompared }
 const asItWas: Look = { _tag: "AsItWas" }
 
 const StringRecord = Schema.Record(Schema.String, Schema.String)
@@ -135,12 +144,14 @@ const lookAt = Effect.fnUntraced(function* (
   yield* Effect.logWarning("object of a Helm release inside the instance cannot be compared").pipe(
     Effect.annotateLogs({ object, reason, code, fields }),
   )
-  return invalid && fields.length > 0 ? { _tag: "Refused", refused: { object, fields } } : asItWas
+  return invalid && fields.length > 0
+    ? { _tag: "Refused", refused: { object, fields } }
+    : { _tag: "Uncompared", uncompared: { object, reason } }
 })
 
 /**
- * The objects of a release that are missing or edited, by the documents of its manifest, and those that the server lets nobody
- * make what the manifest says. What somebody added beside the manifest's fields is no edit. `namespace` is the release's, for
+ * The objects of a release that are missing or edited, by the documents of its manifest, those that the server lets nobody
+ * make what the manifest says, and those that it lets nobody compare. What somebody added beside the manifest's fields is no edit. `namespace` is the release's, for
  * objects that name none. Documents that are no objects are left out. Writes nothing.
  */
 export const findDrift: (
@@ -169,6 +180,7 @@ export const findDrift: (
     return {
       found: looks.flatMap((look) => (look._tag === "Drifted" ? [look.drift] : [])),
       refused: looks.flatMap((look) => (look._tag === "Refused" ? [look.refused] : [])),
+      uncompared: looks.flatMap((look) => (look._tag === "Uncompared" ? [look.uncompared] : [])),
     }
   },
 )

@@ -144,6 +144,27 @@ describe("where repairs look and do nothing", () => {
     }),
   )
 
+  it.effect("of which a part cannot be looked at any more is not told to be gone", () =>
+    Effect.gen(function* () {
+      const world = yield* looked({ ...drift, uncompared: ["Secret wasmcloud/policed (Forbidden)"] })
+      const told0 = `${found}; cannot be compared: Secret wasmcloud/policed (Forbidden)`
+      assert.deepStrictEqual(told(world), [told0])
+      const hidden = "Deployment wasmcloud/wasmcloud-hosts (Forbidden)"
+      world.pulumi.seen.preview = {
+        ...nothing,
+        uncompared: ["Secret wasmcloud/policed (Forbidden)", hidden],
+      }
+      yield* again(world)
+      assert.deepStrictEqual([told(world), memo(world).drift?.objects], [[told0], 3])
+      assert.include(report(world).uncompared ?? [], hidden)
+      // What could not be compared before, either, hides nothing that was told.
+      world.pulumi.seen.preview = { ...nothing, uncompared: ["Secret wasmcloud/policed (Forbidden)"] }
+      yield* again(world)
+      assert.match(told(world).at(-1) ?? "", /^Normal DriftGone: /)
+      assert.strictEqual(memo(world).drift?.objects, 0)
+    }),
+  )
+
   it.effect("that an operator has found and not told of before it died is told by the next", () =>
     Effect.gen(function* () {
       const world = yield* looked(drift)

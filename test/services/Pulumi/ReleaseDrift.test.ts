@@ -120,25 +120,31 @@ describe("an object of a release", () => {
     }),
   )
 
-  it.effect("that nobody can change is told with its fields, and one that a policy refuses is not", () =>
-    Effect.gen(function* () {
-      const policed = { ...settings, metadata: { ...settings.metadata, name: "policed" } }
-      const target = makeTarget(
-        () => [stored(settings), stored(policed), stored(hosts)],
-        ({ metadata }) =>
-          Option.fromUndefinedOr(
-            {
-              settings: refused(422, "Invalid", "data"),
-              policed: refused(422, "Invalid"),
-              hosts: refused(403, "Forbidden", "spec"),
-            }[metadata.name],
-          ),
-      )
-      assert.deepStrictEqual(yield* findDrift(target, [settings, policed, hosts], "wasmcloud"), {
-        found: [],
-        refused: [{ object: "ConfigMap wasmcloud/settings", fields: ["data"] }],
-      })
-    }),
+  it.effect(
+    "that nobody can change is told with its fields, and one that a policy refuses as one that cannot be compared",
+    () =>
+      Effect.gen(function* () {
+        const policed = { ...settings, metadata: { ...settings.metadata, name: "policed" } }
+        const target = makeTarget(
+          () => [stored(settings), stored(policed), stored(hosts)],
+          ({ metadata }) =>
+            Option.fromUndefinedOr(
+              {
+                settings: refused(422, "Invalid", "data"),
+                policed: refused(422, "Invalid"),
+                hosts: refused(403, "Forbidden", "spec"),
+              }[metadata.name],
+            ),
+        )
+        assert.deepStrictEqual(yield* findDrift(target, [settings, policed, hosts], "wasmcloud"), {
+          found: [],
+          refused: [{ object: "ConfigMap wasmcloud/settings", fields: ["data"] }],
+          uncompared: [
+            { object: "ConfigMap wasmcloud/policed", reason: "Invalid" },
+            { object: "Deployment wasmcloud/hosts", reason: "Forbidden" },
+          ],
+        })
+      }),
   )
 
   it.effect("of a server that does not answer is not called edited", () =>

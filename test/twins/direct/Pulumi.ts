@@ -272,7 +272,7 @@ const make = Effect.fnUntraced(function* (options: PulumiOptions, machine: Machi
         cancelled,
       }).pipe(Effect.mapError(commandFailed))
       const client = yield* kubernetes.connect(request.kubeconfig)
-      return { steps, drifted: yield* driftOfReleases(releasesIn(stack.deployment), client) }
+      return { steps, ...(yield* driftOfReleases(releasesIn(stack.deployment), client)) }
     }).pipe(
       Effect.scoped,
       Effect.mapError(({ message }) => said(wordsOf(errors, message))),

@@ -82,7 +82,7 @@ const lookAt = Effect.fnUntraced(function* (
   const preview = Effect.gen(function* () {
     const kubeconfig = yield* request.kubeconfig
     const secretConfig = yield* resolveSecret(instance)
-    const { steps, drifted } = yield* pulumi.preview(
+    const found = yield* pulumi.preview(
       {
         key,
         version,
@@ -95,7 +95,7 @@ const lookAt = Effect.fnUntraced(function* (
       },
       ({ step }) => Effect.logDebug("plan step").pipe(Effect.annotateLogs({ step })),
     )
-    return { steps, drifted, basis: yield* basisOf(instance, platform, config) }
+    return { ...found, basis: yield* basisOf(instance, platform, config) }
   })
   // It takes what an install takes of the operator's memory. Somebody waits for it, but for a look in place of a repair.
   const urgent = request.slot !== "drift"
