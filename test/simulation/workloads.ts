@@ -1,6 +1,6 @@
 // What users and the world do to an operator, each to its end: the crash tests play them with the operator killed at any of
 // its calls.
-import { Duration, Effect, Predicate } from "effect"
+import { DateTime, Duration, Effect, Predicate } from "effect"
 import { POLICY_NAME } from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import {
   ANNOTATION_APPROVE,
@@ -8,9 +8,11 @@ import {
   ANNOTATION_DRIFT,
   ANNOTATION_PLAN,
   ANNOTATION_SLEEP,
+  ANNOTATION_WINDOW,
   LABEL_HOST_NAMESPACE,
 } from "../../src/schema/Names.ts"
 import { approvalOf } from "../../src/schema/Plan.ts"
+import { formatTime } from "../../src/schema/Time.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject, ObjectRef, ResourceKind } from "../../src/services/Kubernetes/Kubernetes.ts"
 import type { Workload } from "../twins/crash/Crash.ts"
@@ -44,6 +46,30 @@ const upgrade: Workload = {
       patience,
       "the new version is installed",
     )
+  }),
+}
+
+/** Hours and minutes of the first day of the simulated world: later than an instance is Ready there. */
+const opensAt = "00:05"
+
+const windowed: Workload = {
+  name: "an upgrade that waits for its maintenance window",
+  prepare: Effect.fnUntraced(function* (world) {
+    yield* installed({ version: "6.0.21" })(world)
+    yield* act(() =>
+      world.edit({ metadata: { annotations: { [ANNOTATION_WINDOW]: `${opensAt}-00:30 UTC` } } }),
+    )
+  }),
+  run: Effect.fnUntraced(function* (world) {
+    const isInstalled = () => world.isReady() && world.status()?.installedVersion === "6.0.22"
+    yield* act(() => world.edit({ spec: { version: "6.0.22" } }))
+    // Whoever is away for long finds it open.
+    const waits = () => messageOf(world).startsWith("version 6.0.22 waits for the maintenance window")
+    yield* until(() => waits() || isInstalled(), patience, "it waits for its window")
+    yield* until(() => world.status()?.phase === "Installing" || isInstalled(), patience, "it has begun")
+    const began = formatTime(yield* DateTime.now).slice("2026-01-01T".length)
+    if (began < opensAt) raise(`it has begun at ${began}, and the window opens at ${opensAt}`)
+    yield* until(isInstalled, patience, "the new version is installed")
   }),
 }
 
@@ -341,6 +367,7 @@ export const workloads = {
   repair,
   retry,
   resync,
+  windowed,
   sleep,
   approval,
   drift,
