@@ -3,41 +3,31 @@
 // anything starts, and it goes when nothing of the session is left.
 
 import path from "node:path"
-import { DateTime, Duration, Effect, Option } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { HttpTraceContext } from "effect/http"
 import { requireRoom } from "../Disk/FreeSpace.ts"
 import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
-import { logOutput } from "../Process/ToolOutput.ts"
 import { type InstancePaths, type OperationMarker, StateStore } from "../StateStore/StateStore.ts"
 import { adoptReleases, type UnmadeRelease, useOf } from "./Adoption.ts"
 import { mendBackend, pruneHistory, syncBackend } from "./Backend.ts"
 import { collectSpans } from "./EngineTraces.ts"
 import { engineEnvironment } from "./Environment.ts"
 import { exportState } from "./Exports.ts"
-import { awaitedNames, type Followed, follow, makeFollowed } from "./Follow.ts"
-import { type Done, makeWayForUpgrades, restoreReleases } from "./InnerReleases.ts"
+import { type Done, makeWayForUpgrades, restoreReleases, type Tools } from "./InnerReleases.ts"
 import { backendUrl } from "./Layout.ts"
 import { settle } from "./Locks.ts"
-import { exceeds } from "./MemoryBudget.ts"
-import { failureMessage, tail } from "./Messages.ts"
 import type { PulumiOptions } from "./Options.ts"
 import type { PluginStore } from "./PluginStore.ts"
 import { writeProject } from "./Project.ts"
 import type { RunRequest } from "./Protocol.ts"
-import {
-  type OperationOutputs,
-  type OperationProgress,
-  type OperationRequest,
-  PulumiError,
-} from "./Pulumi.ts"
+import type { OperationOutputs, OperationRequest } from "./Pulumi.ts"
 import { releasesInTheWay } from "./ReleasesInTheWay.ts"
+import { beginRun, type OnProgress } from "./Run.ts"
 import { startRunner } from "./Runner.ts"
 import { type InnerRelease, readState, type StateSummary } from "./StateFile.ts"
 import { endRecovery, forgetSettings, isRecovering, restoreState } from "./StateRestore.ts"
-import { hangMessage, otherCluster, programRequest, redactionFor } from "./Subject.ts"
+import { otherCluster, programRequest } from "./Subject.ts"
 import { makeWorkspace, type Workspace } from "./Workspace.ts"
-
-type OnProgress = (progress: OperationProgress) => Effect.Effect<void>
 
 const marker = (request: OperationRequest, options: PulumiOptions, startedAt: string): OperationMarker => ({
   format: 1,
@@ -71,22 +61,10 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
 ) {
   const store = yield* StateStore
   const kubernetes = yield* Kubernetes
-  const { key, version } = request
-  const followed = makeFollowed()
-  const begin = (step: string) => {
-    followed.step = step
-    return onProgress({ step })
-  }
-  const failed = (message: string, reason: PulumiError["reason"] = "Failed") =>
-    new PulumiError({ step: followed.step, version, message, reason })
-  const failedBy = (sentence: string) => (error: { readonly message: string }) =>
-    failed(`${sentence}. ${tail(error.message)}`)
+  const { key } = request
+  const run = yield* beginRun(request, onProgress, options)
+  const { followed, redact, begin, failed, failedBy, said } = run
   const unwritable = failedBy("The state directory cannot be written to; look at the operator's state claim")
-
-  yield* begin("read passphrase")
-  const redact = yield* redactionFor(request, options).pipe(Effect.mapError(({ message }) => failed(message)))
-
-  followed.hear = (words) => logOutput("pulumi", words, redact)
 
   yield* begin("check holder")
   const settled = yield* settle(key, options.identity, options.isPodAlive).pipe(
@@ -159,43 +137,31 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
   if (interrupted) yield* forgetSettings(paths).pipe(Effect.mapError(unwritable))
   const currentState = readState(paths).pipe(Effect.mapError(damaged))
   const tellDone = (done: Done) => onProgress({ step: followed.step, moved: true, ...done })
-  const restore = Effect.fn("Pulumi.releases")(
-    function* (
-      releases: ReadonlyArray<InnerRelease>,
-      when: "before engine" | "after engine",
-      recover: boolean,
-    ) {
-      if (releases.length === 0) return
-      yield* begin("restore releases")
-      const client = yield* kubernetes.connect(request.kubeconfig)
-      yield* restoreReleases(releases, { client, workspace, options }, { when, recover }, tellDone)
-    },
-    Effect.scoped,
-    Effect.mapError((error) =>
-      failed(failureMessage({ step: followed.step, version, words: error.message, redact })),
-    ),
-  )
-  const makeWay = Effect.fn("Pulumi.releases")(
-    function* (releases: ReadonlyArray<InnerRelease>) {
-      if (releases.length === 0) return
-      yield* begin("restore releases")
-      const client = yield* kubernetes.connect(request.kubeconfig)
-      yield* makeWayForUpgrades(releases, { client, workspace, options }, tellDone)
-    },
-    Effect.scoped,
-    // The engine meets the same target, and says what is wrong with it.
-    (way) => Effect.ignore(way),
-  )
-  const checkTarget = Effect.fnUntraced(
-    function* () {
-      yield* begin("check target")
-      const other = yield* otherCluster(request)
-      if (Option.isSome(other)) return yield* failed(`${other.value}; nothing was refreshed or applied`)
-    },
-    Effect.catchTag("KubeError", (error) =>
-      Effect.fail(failed(failureMessage({ step: followed.step, version, words: error.message, redact }))),
-    ),
-  )
+  const inReleases = Effect.fn("Pulumi.releases")(function* <E, R>(
+    releases: ReadonlyArray<InnerRelease>,
+    work: (tools: Tools) => Effect.Effect<void, E, R>,
+  ) {
+    if (releases.length === 0) return
+    yield* begin("restore releases")
+    const client = yield* kubernetes.connect(request.kubeconfig)
+    yield* work({ client, workspace, options })
+  }, Effect.scoped)
+  const restore = (
+    releases: ReadonlyArray<InnerRelease>,
+    when: "before engine" | "after engine",
+    recover: boolean,
+  ) =>
+    inReleases(releases, (tools) => restoreReleases(releases, tools, { when, recover }, tellDone)).pipe(
+      Effect.mapError(said),
+    )
+  // It fails at nothing: the engine meets the same target, and says what is wrong with it.
+  const makeWay = (releases: ReadonlyArray<InnerRelease>) =>
+    Effect.ignore(inReleases(releases, (tools) => makeWayForUpgrades(releases, tools, tellDone)))
+  const checkTarget = Effect.fnUntraced(function* () {
+    yield* begin("check target")
+    const other = yield* Effect.mapError(otherCluster(request), said)
+    if (Option.isSome(other)) return yield* failed(`${other.value}; nothing was refreshed or applied`)
+  })
   const engine = Effect.fnUntraced(
     function* (state: Option.Option<StateSummary>, recover: boolean) {
       if ((request.refresh || recover) && Option.exists(state, ({ inTarget }) => inTarget)) {
@@ -238,15 +204,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
         "process.executable.name": path.basename(options.nodePath),
         "process.pid": runner.pid,
       })
-      const following = follow(runner.events, followed, options.hang ?? "5 minutes", onProgress)
-      return yield* options.operationMemory === undefined
-        ? following
-        : Effect.raceFirst(
-            following,
-            exceeds(runner.pid, options.operationMemory).pipe(
-              Effect.flatMap((message) => Effect.fail(failed(message))),
-            ),
-          )
+      return yield* run.hearOut(runner)
     },
     Effect.scoped,
     // Until nothing of it is left.
@@ -259,9 +217,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
       return yield* useOf(client, release)
     },
     Effect.scoped,
-    Effect.mapError((error) =>
-      failed(failureMessage({ step: followed.step, version, words: error.message, redact })),
-    ),
+    Effect.mapError(said),
   )
   const clearWay = releasesInTheWay({
     unmade: followed.unmade,
@@ -306,12 +262,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
     }
     return ending
   })
-  const ending = yield* whole.pipe(
-    Effect.timeoutOrElse({
-      duration: request.timeout,
-      orElse: () => Effect.fail(failed(timeoutMessage(request, followed), "Cancelled")),
-    }),
-  )
+  const ending = yield* run.inTime(whole)
   switch (ending._tag) {
     case "Succeeded":
       if (yield* isRecovering(paths)) yield* Effect.ignore(endRecovery(paths), { log: true })
@@ -323,29 +274,7 @@ export const runOperation = Effect.fn("Pulumi.run")(function* (
       } satisfies OperationOutputs
     case "Planned":
       return yield* failed("The runner has made a preview in the place of an operation")
-    case "Hangs":
-      return yield* failed(hangMessage(options), "Cancelled")
-    case "Failed": {
-      const message = failureMessage({
-        step: ending.step,
-        version,
-        words: ending.words,
-        redact,
-        sandboxed: options.sandbox !== undefined,
-      })
-      const locked = /stack is currently locked/i.test(ending.words)
-      return yield* new PulumiError({
-        step: ending.step,
-        version,
-        message,
-        reason: ending.cancelled ? "Cancelled" : locked ? "Locked" : "Failed",
-      })
-    }
+    default:
+      return yield* run.failureOf(ending)
   }
 }, Effect.scoped)
-
-export const timeoutMessage = (request: Pick<OperationRequest, "timeout">, followed: Followed): string => {
-  const awaited = awaitedNames(followed)
-  const what = awaited === "" ? "" : ` It was waiting for ${awaited}.`
-  return `The operation did not end within ${Duration.format(request.timeout)} and was cancelled; look at what it waits for in the instance, or raise --install-timeout.${what}`
-}

@@ -4,22 +4,18 @@ import path from "node:path"
 import { Effect, FileSystem, Option } from "effect"
 import { requireRoom } from "../Disk/FreeSpace.ts"
 import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
-import { logOutput } from "../Process/ToolOutput.ts"
 import { type InstancePaths, StateStore } from "../StateStore/StateStore.ts"
 import { engineEnvironment } from "./Environment.ts"
-import { follow, makeFollowed } from "./Follow.ts"
 import { driftOfReleases } from "./InnerReleases.ts"
 import { backendUrl, settingsFile, stateFile } from "./Layout.ts"
-import { exceeds } from "./MemoryBudget.ts"
-import { failureMessage, tail } from "./Messages.ts"
-import { timeoutMessage } from "./Operation.ts"
 import type { PulumiOptions } from "./Options.ts"
 import type { PluginStore } from "./PluginStore.ts"
 import { writeProject } from "./Project.ts"
-import { type OperationProgress, type Preview, type PreviewRequest, PulumiError } from "./Pulumi.ts"
+import type { Preview, PreviewRequest } from "./Pulumi.ts"
+import { beginRun, type OnProgress } from "./Run.ts"
 import { startRunner } from "./Runner.ts"
 import { readState } from "./StateFile.ts"
-import { hangMessage, otherCluster, programRequest, redactionFor } from "./Subject.ts"
+import { otherCluster, programRequest } from "./Subject.ts"
 import { makeWorkspace } from "./Workspace.ts"
 
 /** Folders like an instance's own, with its state and the settings that open it. Gone with the workspace. */
@@ -47,28 +43,15 @@ const copyOf = Effect.fnUntraced(function* (paths: InstancePaths, home: string) 
 /** Makes it. The caller knows that this operator runs nothing else for the instance. */
 export const runPreview = Effect.fn("Pulumi.preview")(function* (
   request: PreviewRequest,
-  onProgress: (progress: OperationProgress) => Effect.Effect<void>,
+  onProgress: OnProgress,
   plugins: PluginStore,
   options: PulumiOptions,
 ) {
   const store = yield* StateStore
   const kubernetes = yield* Kubernetes
-  const { key, version } = request
-  const followed = makeFollowed()
-  const begin = (step: string) => {
-    followed.step = step
-    return onProgress({ step })
-  }
-  const failed = (message: string, reason: PulumiError["reason"] = "Failed") =>
-    new PulumiError({ step: followed.step, version, message, reason })
-  const failedBy = (sentence: string) => (error: { readonly message: string }) =>
-    failed(`${sentence}. ${tail(error.message)}`)
-
-  yield* begin("read passphrase")
-  const redact = yield* redactionFor(request, options).pipe(Effect.mapError(({ message }) => failed(message)))
-  const said = ({ message: words }: { readonly message: string }) =>
-    failed(failureMessage({ step: followed.step, version, words, redact }))
-  followed.hear = (words) => logOutput("pulumi", words, redact)
+  const { key } = request
+  const run = yield* beginRun(request, onProgress, options)
+  const { begin, failed, failedBy, said } = run
 
   yield* begin("check holder")
   const unreadable = failedBy("The state directory cannot be read; look at the operator's state claim")
@@ -125,15 +108,7 @@ export const runPreview = Effect.fn("Pulumi.preview")(function* (
       { paths: copy, workspace, packageDirectory: request.package.directory, pluginDirectory },
       options,
     ).pipe(Effect.mapError(failedBy("The runner cannot be started; look at the operator's image")))
-    const following = follow(runner.events, followed, options.hang ?? "5 minutes", onProgress)
-    return yield* options.operationMemory === undefined
-      ? following
-      : Effect.raceFirst(
-          following,
-          exceeds(runner.pid, options.operationMemory).pipe(
-            Effect.flatMap((message) => Effect.fail(failed(message))),
-          ),
-        )
+    return yield* run.hearOut(runner)
   }).pipe(Effect.scoped, Effect.withSpan("pulumi.engine"))
   const lookInside = Effect.gen(function* () {
     yield* begin("look at releases")
@@ -149,29 +124,9 @@ export const runPreview = Effect.fn("Pulumi.preview")(function* (
         return { steps: ending.steps, ...(yield* lookInside) } satisfies Preview
       case "Succeeded":
         return yield* failed("The runner has ended without a preview")
-      case "Hangs":
-        return yield* failed(hangMessage(options), "Cancelled")
-      case "Failed": {
-        const message = failureMessage({
-          step: ending.step,
-          version,
-          words: ending.words,
-          redact,
-          sandboxed: options.sandbox !== undefined,
-        })
-        return yield* new PulumiError({
-          step: ending.step,
-          version,
-          message,
-          reason: ending.cancelled ? "Cancelled" : "Failed",
-        })
-      }
+      default:
+        return yield* run.failureOf(ending)
     }
   })
-  return yield* whole.pipe(
-    Effect.timeoutOrElse({
-      duration: request.timeout,
-      orElse: () => Effect.fail(failed(timeoutMessage(request, followed), "Cancelled")),
-    }),
-  )
+  return yield* run.inTime(whole)
 }, Effect.scoped)

@@ -1,6 +1,6 @@
 // What an operation and a preview have in common: what the program is told, what must not be repeated of it, and whether
 // the target is the one that the state is for.
-import { Data, Duration, Effect, FileSystem, Option, Redacted } from "effect"
+import { Data, Effect, FileSystem, Option, Redacted } from "effect"
 import { Namespace } from "../Kubernetes/Kinds.ts"
 import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
 import type { InstancePaths } from "../StateStore/StateStore.ts"
@@ -71,6 +71,3 @@ export const otherCluster = Effect.fnUntraced(function* ({
         `The target is another cluster (kube-system ${Option.getOrElse(uid, () => "missing")}) than the one this state is for (${clusterIdentifier})`,
       )
 }, Effect.scoped)
-
-export const hangMessage = ({ hang }: PulumiOptions): string =>
-  `The platform's program hangs and was cancelled: nothing was registered, awaited or heard of for ${Duration.format(Duration.fromInputUnsafe(hang ?? "5 minutes"))}; look at spec.version`

@@ -15,7 +15,6 @@ import {
   restoreReleases,
 } from "../../../src/services/Pulumi/InnerReleases.ts"
 import { failureMessage } from "../../../src/services/Pulumi/Messages.ts"
-import { timeoutMessage } from "../../../src/services/Pulumi/Operation.ts"
 import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
 import type { RunnerEvent } from "../../../src/services/Pulumi/Protocol.ts"
 import {
@@ -28,6 +27,7 @@ import {
 } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
 import { kubeconfigSecrets, redaction } from "../../../src/services/Pulumi/Redact.ts"
+import { timeoutMessage } from "../../../src/services/Pulumi/Run.ts"
 import { StateStore } from "../../../src/services/StateStore/StateStore.ts"
 import type { Files } from "../files/Files.ts"
 import type { ApiClient, ApiServer } from "../kubernetes/ApiServer.ts"
