@@ -1,8 +1,14 @@
 // What the annotations of people make of an instance, as `kubectl pi status` shows it.
 import { DateTime, Option } from "effect"
 import { readAnnotations } from "../schema/Annotations.ts"
-import { type DayTwoMemo, detectsIn, memoOf, windowsIn } from "../schema/DayTwo.ts"
-import { ANNOTATION_DRIFT, ANNOTATION_PAUSED, ANNOTATION_SLEEP, ANNOTATION_WINDOW } from "../schema/Names.ts"
+import { type DayTwoMemo, detectsIn, memoOf, upgradesIn, windowsIn } from "../schema/DayTwo.ts"
+import {
+  ANNOTATION_DRIFT,
+  ANNOTATION_PAUSED,
+  ANNOTATION_SLEEP,
+  ANNOTATION_UPGRADE_VCLUSTER,
+  ANNOTATION_WINDOW,
+} from "../schema/Names.ts"
 import { differing } from "../schema/Plan.ts"
 import { mebibytes } from "../schema/Quota.ts"
 import { formatTime } from "../schema/Time.ts"
@@ -40,6 +46,19 @@ export interface DayTwoShown {
   readonly drifted?: number
   /** RFC 3339: when that was found first. */
   readonly driftedSince?: string
+  /** The vCluster is to have the operator's chart. */
+  readonly upgradesVcluster?: true
+  /** The operator has not seen yet that it is to. */
+  readonly upgradeUnseen?: true
+  /** The newest move of the vCluster to another version of its chart, as long as it is asked for or under way. */
+  readonly vclusterUpgrade?: {
+    readonly from: string
+    readonly to: string
+    /** RFC 3339. */
+    readonly startedAt: string
+    readonly state: "upgrading" | "rollingBack" | "failed" | "refused" | "done"
+    readonly why?: string
+  }
   /** What is wrong with annotations that do not count as they stand. */
   readonly wrongAnnotations?: ReadonlyArray<string>
 }
@@ -80,6 +99,29 @@ const driftOf = ({ metadata }: Instance, memo: DayTwoMemo | undefined): DayTwoSh
     : { detectsDrift: true, drifted: drift.objects, driftedSince: drift.since }
 }
 
+const upgradeStates = { failing: "rollingBack", failed: "failed", refused: "refused", done: "done" } as const
+
+const upgradeOf = ({ metadata }: Instance, memo: DayTwoMemo | undefined): DayTwoShown => {
+  const asked = memo !== undefined && upgradesIn(memo)
+  const isUnseen = !asked && metadata.annotations?.[ANNOTATION_UPGRADE_VCLUSTER] === "true"
+  const upgrade = memo?.vcluster
+  return {
+    ...(asked ? { upgradesVcluster: true } : {}),
+    ...(isUnseen ? { upgradeUnseen: true } : {}),
+    ...(upgrade === undefined
+      ? {}
+      : {
+          vclusterUpgrade: {
+            from: upgrade.from,
+            to: upgrade.to,
+            startedAt: upgrade.startedAt,
+            state: upgrade.outcome === undefined ? "upgrading" : upgradeStates[upgrade.outcome],
+            ...(upgrade.why === undefined ? {} : { why: upgrade.why }),
+          },
+        }),
+  }
+}
+
 const approvalOf = (memo: DayTwoMemo | undefined): DayTwoShown => {
   const { awaits, approved, published } = memo ?? {}
   if (awaits === undefined) return {}
@@ -102,6 +144,7 @@ export const dayTwoOf = (instance: Instance, now: number): DayTwoShown => {
     ...sleepOf(instance, memo),
     ...windowOf(memo, now),
     ...driftOf(instance, memo),
+    ...upgradeOf(instance, memo),
     ...approvalOf(memo),
     ...(bad.length === 0 ? {} : { wrongAnnotations: bad.map(({ message }) => message) }),
   }
@@ -136,6 +179,34 @@ const driftFact = (
     : `${differing(drifted)}, found ${ago}; kubectl pi plan ${name} says which`
 }
 
+const upgradeFact = (
+  { upgradesVcluster, upgradeUnseen, vclusterUpgrade, windowOpens }: DayTwoShown,
+  now: number,
+): string | undefined => {
+  if (vclusterUpgrade === undefined) {
+    if (upgradeUnseen) return "asked for, and not yet seen by the operator: is it running?"
+    if (upgradesVcluster === undefined) return undefined
+    return windowOpens === undefined
+      ? "has the operator's chart, or is upgraded to it as soon as nothing else is at work"
+      : `has the operator's chart, or is upgraded to it from ${windowOpens} on`
+  }
+  const { from, to, startedAt, state, why } = vclusterUpgrade
+  const ago = `${ageOf(startedAt, now)} ago`
+  const because = why === undefined ? "" : `: ${plain(why)}`
+  switch (state) {
+    case "upgrading":
+      return `is upgraded from chart ${from} to ${to}, begun ${ago}`
+    case "rollingBack":
+      return `is rolled back from chart ${to} to ${from}${because}`
+    case "failed":
+      return `keeps chart ${from}: the upgrade to ${to} has failed ${ago}${because}`
+    case "refused":
+      return `keeps chart ${from}: the operator's, ${to}, is the older one`
+    case "done":
+      return `has chart ${to}, upgraded from ${from} ${ago}`
+  }
+}
+
 const approvalWords = { pending: "waits for it", given: "has it", unplanned: "waits for its plan first" }
 
 /** Names and values; nothing of what does not apply. */
@@ -164,6 +235,7 @@ export const dayTwoFacts = (
         : `${plain(window)} (${windowOpens === undefined ? "open" : `opens ${windowOpens}`})`,
     ],
     ["Drift", driftFact(shown, { name, now })],
+    ["vCluster", upgradeFact(shown, now)],
     [
       "Approval",
       awaitsApproval === undefined

@@ -18,6 +18,7 @@ import {
   ANNOTATION_STORAGE_CLEANUP_COUNTED,
   ANNOTATION_STORAGE_CLEANUP_FAILURES,
   ANNOTATION_TRACE,
+  ANNOTATION_UPGRADE_VCLUSTER,
   ANNOTATION_WINDOW,
   GROUP,
 } from "./Names.ts"
@@ -108,6 +109,12 @@ export const annotationRows = {
     meaning:
       '`"detect"`: where a repair is due, what differs inside the instance [is looked at and told](day-two.md#drift-report), and nothing is put back',
     check: oneOf("detect"),
+    keeps: true,
+  },
+  [ANNOTATION_UPGRADE_VCLUSTER]: {
+    meaning:
+      '`"true"`: the vCluster is moved to the [chart that is embedded in the operator](day-two.md#vcluster-upgrade), where that is a newer one; back again if it does not come up',
+    check: flag,
     keeps: true,
   },
   [ANNOTATION_PROTECT]: {

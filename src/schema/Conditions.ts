@@ -90,6 +90,8 @@ export const eventOnlyReasons = [
   "ApprovalPending",
   "DriftFound",
   "DriftGone",
+  "VclusterUpgraded",
+  "VclusterNotUpgraded",
 ] as const
 
 /** Every reason an Event can have: why an install ran, why something failed, and what Events alone tell. */

@@ -10,6 +10,7 @@ import {
   ANNOTATION_PAUSED,
   ANNOTATION_PLAN,
   ANNOTATION_SLEEP,
+  ANNOTATION_UPGRADE_VCLUSTER,
   ANNOTATION_WINDOW,
 } from "./Names.ts"
 import { approvalOf } from "./Plan.ts"
@@ -49,6 +50,23 @@ export const ToldDrift = Schema.Struct({
 })
 export type ToldDrift = typeof ToldDrift.Type
 
+/** What has come of moving the vCluster's release to another version of its chart. */
+export const VclusterUpgrade = Schema.Struct({
+  /** Versions of the chart. */
+  from: Schema.String,
+  to: Schema.String,
+  /** RFC 3339: when it was begun; counted anew from the end of a pause or a sleep. */
+  startedAt: Schema.String,
+  /** What is rolled back to, and the UID of `kube-system` inside, which has to stay the same; until it has ended. */
+  revision: Schema.optionalKey(Schema.Finite),
+  kubeSystemUID: Schema.optionalKey(Schema.String),
+  /** Absent: it is under way. `failing`: it is being rolled back. `refused`: the chart of the operator is an older one. */
+  outcome: Schema.optionalKey(Schema.Literals(["failing", "failed", "refused", "done"])),
+  /** Of what has failed. */
+  why: Schema.optionalKey(Schema.String),
+})
+export type VclusterUpgrade = typeof VclusterUpgrade.Type
+
 export const DayTwoMemo = Schema.Struct({
   uid: Schema.String,
   /** RFC 3339: when the operator first saw that it is paused. */
@@ -68,6 +86,8 @@ export const DayTwoMemo = Schema.Struct({
   ),
   /** Only while repairs look and do nothing. */
   drift: Schema.optionalKey(ToldDrift),
+  /** The newest one: while it is asked for, and until it has ended. */
+  vcluster: Schema.optionalKey(VclusterUpgrade),
   /** Wrong values that were told of, by annotation. */
   told: Schema.optionalKey(Strings),
 })
@@ -92,6 +112,14 @@ export const windowsIn = ({ kept }: DayTwoMemo): Option.Option<Windows> =>
 /** Whether repairs look and do nothing. */
 export const detectsIn = ({ kept }: Pick<DayTwoMemo, "kept">): boolean =>
   kept?.[ANNOTATION_DRIFT] === "detect"
+
+/** Whether the vCluster is to have the chart of the operator. */
+export const upgradesIn = ({ kept }: Pick<DayTwoMemo, "kept">): boolean =>
+  kept?.[ANNOTATION_UPGRADE_VCLUSTER] === "true"
+
+/** It has begun, and neither succeeded nor been rolled back. */
+export const isUnderWay = ({ outcome }: Pick<VclusterUpgrade, "outcome">): boolean =>
+  outcome === undefined || outcome === "failing"
 
 /** The annotation's text; `undefined` when there is nothing to remember. */
 export const memoText = (memo: DayTwoMemo): string | undefined => {
@@ -144,6 +172,17 @@ const waking = ({ since, sinceBefore, bare = [] }: Sleep): DayTwoNews => ({
   since: since ?? sinceBefore,
   untold: since === undefined ? bare : [],
 })
+
+/** What has ended is remembered for as long as it is asked for: what has failed is not tried again. */
+const upgradeOf = (
+  last: VclusterUpgrade | undefined,
+  asked: boolean,
+  goesOn: boolean,
+  now: string,
+): Pick<DayTwoMemo, "vcluster"> => {
+  if (last === undefined || !(asked || isUnderWay(last))) return {}
+  return { vcluster: goesOn && isUnderWay(last) ? { ...last, startedAt: now } : last }
+}
 
 /** What an approval is of is settled when its value is first seen, and does not move on to a plan that comes later. */
 const approvedOf = (value: string, { approved, published }: DayTwoMemo): DayTwoMemo["approved"] => {
@@ -205,6 +244,13 @@ export const followDayTwo = (
     ...(last.published === undefined ? {} : { published: last.published }),
     ...(approved === undefined ? {} : { approved }),
     ...(last.drift === undefined || !detectsIn({ kept }) ? {} : { drift: last.drift }),
+    ...upgradeOf(
+      last.vcluster,
+      upgradesIn({ kept }),
+      // Nobody has waited for it meanwhile.
+      (!paused && since !== undefined) || (!sleeps && last.sleep !== undefined),
+      now,
+    ),
     ...nonEmpty("kept", kept),
     ...nonEmpty("told", Object.fromEntries(bad.map(({ name, value }) => [name, briefly(value)]))),
   }

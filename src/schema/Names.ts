@@ -45,6 +45,8 @@ export const ANNOTATION_APPROVE = `${GROUP}/approve`
 export const ANNOTATION_APPROVED = `${GROUP}/approved`
 /** `detect`, set by a person: repairs look, report and change nothing. */
 export const ANNOTATION_DRIFT = `${GROUP}/drift`
+/** `"true"`, set by a person: the vCluster's release is moved to the chart that is embedded in the operator. */
+export const ANNOTATION_UPGRADE_VCLUSTER = `${GROUP}/upgrade-vcluster`
 /** What the operator remembers of the annotations of people: since when, what stood before, what it has told (DayTwo.ts). */
 export const ANNOTATION_DAY_TWO = `${GROUP}/day-two`
 /** `"true"`, set by a person: leave the default storage root on the node. */

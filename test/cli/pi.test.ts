@@ -1072,6 +1072,51 @@ it.effect("status says how much differs where repairs look and do nothing", () =
   }),
 )
 
+it.effect("status says what has come of the upgrade of the vCluster", () =>
+  Effect.gen(function* () {
+    const asked = { "platform.di-framework.dev/upgrade-vcluster": "true" }
+    const of = (memo: object | undefined) => {
+      const text = JSON.stringify({ uid: instance.metadata.uid, kept: asked, ...memo })
+      const annotations = {
+        ...asked,
+        ...(memo === undefined ? {} : { "platform.di-framework.dev/day-two": text }),
+      }
+      return { [PI]: { ...instance, metadata: { ...instance.metadata, annotations } } }
+    }
+    const vcluster = { from: "0.36.1", to: "0.37.3", startedAt: "2026-01-01T00:00:00Z" }
+    for (const [memo, line] of [
+      [{ vcluster }, /^is upgraded from chart 0\.36\.1 to 0\.37\.3, begun \S+ ago$/],
+      [
+        { vcluster: { ...vcluster, outcome: "failing", why: "it is another cluster" } },
+        /^is rolled back from chart 0\.37\.3 to 0\.36\.1: it is another cluster$/,
+      ],
+      [
+        { vcluster: { ...vcluster, outcome: "failed", why: "no matches" } },
+        /^keeps chart 0\.36\.1: the upgrade to 0\.37\.3 has failed \S+ ago: no matches$/,
+      ],
+      [
+        { vcluster: { ...vcluster, outcome: "refused" } },
+        /^keeps chart 0\.36\.1: the operator's, 0\.37\.3, is the older one$/,
+      ],
+      [
+        { vcluster: { ...vcluster, outcome: "done" } },
+        /^has chart 0\.37\.3, upgraded from 0\.36\.1 \S+ ago$/,
+      ],
+      [{}, /^has the operator's chart, or is upgraded to it as soon as nothing else is at work$/],
+      [undefined, /^asked for, and not yet seen by the operator/],
+    ] as const) {
+      const { out } = yield* runPi(["status", "one"], of(memo))
+      assert.match(/^ {2}vCluster: +(.*)$/m.exec(out)?.[1] ?? "", line)
+    }
+    const json = JSON.parse((yield* runPi(["status", "one", "-o", "json"], of({ vcluster }))).out)
+    assert.deepStrictEqual(
+      [json.upgradesVcluster, json.vclusterUpgrade.state, json.vclusterUpgrade.to],
+      [true, "upgrading", "0.37.3"],
+    )
+    assert.notInclude((yield* runPi(["status", "one"], { [PI]: instance })).out, "vCluster:")
+  }),
+)
+
 it.effect("--help is there for every command, and asks no cluster", () =>
   Effect.gen(function* () {
     for (const command of ["status", "history", "plan", "events", "logs", "retry", "kubeconfig", "trace"]) {

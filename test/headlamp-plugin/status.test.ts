@@ -139,6 +139,7 @@ describe("a pause", () => {
       window: undefined,
       awaitsApproval: undefined,
       drift: undefined,
+      upgrade: undefined,
     })
     assert.isUndefined(annotated({}).pausedSince)
   })
@@ -152,6 +153,7 @@ describe("a pause", () => {
         window: undefined,
         awaitsApproval: undefined,
         drift: undefined,
+        upgrade: undefined,
       }
       assert.deepStrictEqual(view, { ...nothing, pauseUnseen: true }, text)
     }
@@ -204,6 +206,30 @@ describe("drift", () => {
     assert.deepStrictEqual(view({ kept }), unknown)
     assert.deepStrictEqual(view({ kept, drift: { ...drift, outdated: true } }), unknown)
     assert.deepStrictEqual(view({ kept, drift: { objects: "2" } }), unknown)
+  })
+})
+
+describe("the vCluster's chart", () => {
+  const view = (memo: object, annotations = {}) => {
+    const all = { ...annotations, [crd.dayTwo]: JSON.stringify({ uid: "life", ...memo }) }
+    return dayTwoOf(instance(undefined, {}, { uid: "life", annotations: all })).upgrade
+  }
+  const vcluster = { from: "0.36.1", to: "0.37.3", startedAt: "2026-11-03T12:00:00Z" }
+
+  it("is what has come of its upgrade", () => {
+    assert.isUndefined(view({}))
+    assert.strictEqual(view({}, { [crd.upgradeVcluster]: "true" })?.state, "asked")
+    const { startedAt: since, from, to } = vcluster
+    assert.deepStrictEqual(view({ vcluster }), { state: "upgrading", from, to, since, why: undefined })
+    for (const [outcome, state] of [
+      ["failing", "rolling back"],
+      ["failed", "failed"],
+      ["refused", "refused"],
+      ["done", "done"],
+    ] as const)
+      assert.deepStrictEqual(view({ vcluster: { ...vcluster, outcome, why: "so" } }), {
+        ...{ state, from, to, since, why: "so" },
+      })
   })
 })
 

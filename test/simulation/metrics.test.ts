@@ -1,6 +1,7 @@
 // What a scrape of the whole operator gets, over the lives of instances.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
+import releaseJson from "../../release.json" with { type: "json" }
 import { ANNOTATION_DRIFT, ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { metricRows } from "../../src/services/Metrics/Table.ts"
@@ -146,6 +147,8 @@ describe("the metrics of the operator", () => {
 
     const value = (samples: typeof begun, name: string, labels = {}) => valueIn(samples ?? [], name, labels)
     assert.strictEqual(value(ready, "platforminstance_info", { ...of, installed_version: "6.0.22" }), 1)
+    const chart_version = releaseJson.vcluster.chartVersion
+    assert.strictEqual(value(ready, "platforminstance_info", { ...of, chart_version }), 1)
     assert.strictEqual(value(failed, "platforminstance_info", { ...of, version: "6.0.90" }), 1)
     assert.isUndefined(value(failed, "platforminstance_info", { ...of, version: "6.0.22" }))
     assert.isAbove(value(failed, "platforminstance_consecutive_failures", of) ?? 0, 0)

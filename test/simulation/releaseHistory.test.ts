@@ -74,6 +74,7 @@ it("F54: a release that was put back 200 times has 5 revisions, and nothing has 
         revision: times + 1,
         status: "deployed" as const,
         lastDeployed: Option.some(times + 1),
+        lastSuperseded: Option.some(times),
         oldest: times + 2 - kept,
       }
       assert.deepStrictEqual(releaseState(records(world)), Option.some(newest))

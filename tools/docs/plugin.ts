@@ -10,6 +10,7 @@ import {
   ANNOTATION_PAUSED,
   ANNOTATION_SKIP_STORAGE_CLEANUP,
   ANNOTATION_SLEEP,
+  ANNOTATION_UPGRADE_VCLUSTER,
   ANNOTATION_WINDOW,
   FINALIZER,
   GROUP,
@@ -39,6 +40,7 @@ export const pluginSource = (platformVersion: string): string => {
     dayTwo: ANNOTATION_DAY_TWO,
     window: ANNOTATION_WINDOW,
     drift: ANNOTATION_DRIFT,
+    upgradeVcluster: ANNOTATION_UPGRADE_VCLUSTER,
     phases: Phase.literals,
     conditions: conditionTypes.map((type) => ({
       type,
@@ -67,6 +69,7 @@ interface Crd {
   readonly dayTwo: string
   readonly window: string
   readonly drift: string
+  readonly upgradeVcluster: string
   readonly phases: ReadonlyArray<string>
   readonly conditions: ReadonlyArray<{
     readonly type: string

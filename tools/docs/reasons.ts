@@ -110,6 +110,11 @@ const events: Record<EventReason, Told> = {
     "Where repairs look and do nothing, objects inside the instance are not as they should be; the note says how many of which kind, and names what would be replaced, deleted or put back.",
   ],
   DriftGone: ["Normal", "What was told to differ does not any more."],
+  VclusterUpgraded: ["Normal", "The vCluster has the operator's chart now; the note has both versions."],
+  VclusterNotUpgraded: [
+    "Warning",
+    "The vCluster keeps the chart it had, or is rolled back to it; the note says why.",
+  ],
   ApprovalPending: ["Normal", "A change waits for approval; the note says which, and why."],
   FirstInstall: ["Normal", "The first install has succeeded; the note has the version."],
   VersionChanged: ["Normal", "An install of another version has succeeded."],

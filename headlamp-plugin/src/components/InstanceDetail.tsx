@@ -11,7 +11,16 @@ import { EDIT } from "../routes.ts"
 import { useWords } from "../useWords.ts"
 import { Absent } from "./Absent.tsx"
 import { Conditions } from "./detail/Conditions.tsx"
-import { Asleep, Drift, detectsDrift, isPaused, isToSleep, Paused } from "./detail/DayTwo.tsx"
+import {
+  Asleep,
+  Drift,
+  detectsDrift,
+  isPaused,
+  isToSleep,
+  isUpgraded,
+  Paused,
+  Upgrade,
+} from "./detail/DayTwo.tsx"
 import { DeleteInstance, Holdup } from "./detail/Deletion.tsx"
 import { Events } from "./detail/Events.tsx"
 import { Kubeconfig } from "./detail/Kubeconfig.tsx"
@@ -89,6 +98,11 @@ export const InstanceDetail = () => {
                 name: t("Drift"),
                 value: <Drift object={item.jsonData} />,
                 hide: !detectsDrift(item.jsonData),
+              },
+              {
+                name: t("vCluster's chart"),
+                value: <Upgrade object={item.jsonData} />,
+                hide: !isUpgraded(item.jsonData),
               },
               { name: t("Paused"), value: <Paused object={item.jsonData} />, hide: !isPaused(item.jsonData) },
               {

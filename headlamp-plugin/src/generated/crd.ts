@@ -17,6 +17,7 @@ interface Crd {
   readonly dayTwo: string
   readonly window: string
   readonly drift: string
+  readonly upgradeVcluster: string
   readonly phases: ReadonlyArray<string>
   readonly conditions: ReadonlyArray<{
     readonly type: string
@@ -42,6 +43,7 @@ export const crd: Crd = {
   "dayTwo": "platform.di-framework.dev/day-two",
   "window": "platform.di-framework.dev/window",
   "drift": "platform.di-framework.dev/drift",
+  "upgradeVcluster": "platform.di-framework.dev/upgrade-vcluster",
   "phases": [
     "Pending",
     "Provisioning",

@@ -19,6 +19,18 @@ export interface DriftView {
   readonly since: string | undefined
 }
 
+/** The vCluster is to have the operator's chart, or is on its way to it or back. */
+export interface UpgradeView {
+  /** `asked`: nothing has come of it yet. */
+  readonly state: "asked" | "upgrading" | "rolling back" | "failed" | "refused" | "done"
+  /** Versions of the chart; nothing of one that is only asked for. */
+  readonly from: string | undefined
+  readonly to: string | undefined
+  /** RFC 3339: when it was begun. */
+  readonly since: string | undefined
+  readonly why: string | undefined
+}
+
 export interface DayTwoView {
   /** RFC 3339; nothing while it is not paused. */
   readonly pausedSince: string | undefined
@@ -32,6 +44,7 @@ export interface DayTwoView {
   readonly awaitsApproval: number | undefined
   /** Of one whose repairs look and do nothing. */
   readonly drift: DriftView | undefined
+  readonly upgrade: UpgradeView | undefined
 }
 
 const text = (value: Json | undefined): string | undefined => (typeof value === "string" ? value : undefined)
@@ -68,6 +81,30 @@ const driftOf = (memo: Json | undefined): DriftView | undefined => {
     : { objects: undefined, since: undefined }
 }
 
+const upgradeStates: Readonly<Record<string, UpgradeView["state"]>> = {
+  failing: "rolling back",
+  failed: "failed",
+  refused: "refused",
+  done: "done",
+}
+
+const upgradeOf = (object: unknown, memo: Json | undefined): UpgradeView | undefined => {
+  const upgrade = valueAt(memo, ["vcluster"])
+  if (!isObject(upgrade)) {
+    const asked = valueAt(object, ["metadata", "annotations", crd.upgradeVcluster]) === "true"
+    return asked
+      ? { state: "asked", from: undefined, to: undefined, since: undefined, why: undefined }
+      : undefined
+  }
+  return {
+    state: upgradeStates[text(upgrade.outcome) ?? ""] ?? "upgrading",
+    from: text(upgrade.from),
+    to: text(upgrade.to),
+    since: text(upgrade.startedAt),
+    why: text(upgrade.why),
+  }
+}
+
 export const dayTwoOf = (object: unknown): DayTwoView => {
   const memo = memoOf(object)
   const pausedSince = text(valueAt(memo, ["pausedSince"]))
@@ -82,5 +119,6 @@ export const dayTwoOf = (object: unknown): DayTwoView => {
     window,
     awaitsApproval: typeof awaits === "number" ? awaits : undefined,
     drift: driftOf(memo),
+    upgrade: upgradeOf(object, memo),
   }
 }

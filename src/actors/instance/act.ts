@@ -29,6 +29,7 @@ import {
   type InlineStep,
   isInline,
   isSleepOf,
+  isUpgradeOf,
   type SlotStep,
   type TargetCondition,
   type TargetStep,
@@ -36,6 +37,7 @@ import {
 } from "./target/TargetState.ts"
 import type { InstanceTrace } from "./trace/InstanceTrace.ts"
 import { Views } from "./Views.ts"
+import { runUpgradeStep } from "./vclusterUpgrade.ts"
 
 /** Of a record that was lost the status still tells; when that was is not known, and so a repair is due. */
 const toldInstalled = ({ installedVersion, applied }: PlatformInstanceStatus): Option.Option<Installed> =>
@@ -170,7 +172,9 @@ const takeInlineStep = Effect.fnUntraced(function* (pass: Pass, step: InlineStep
   const about = yield* Effect.orElseSucceed(followedBy(pass, step), () => "")
   const run: Effect.Effect<StepResult, OperationError, InstanceServices> = isSleepOf(step)
     ? Effect.as(runSleepStep(pass, step), nothing)
-    : runInline(pass.instance, memory.record, step)
+    : isUpgradeOf(step)
+      ? Effect.as(runUpgradeStep(pass, step), nothing)
+      : runInline(pass.instance, memory.record, step)
   const failure = yield* run.pipe(
     Effect.withSpan("Target.step", { attributes: { "platforminstance.step": step._tag } }),
     Effect.tap(() => countStep(memory, step, about)),

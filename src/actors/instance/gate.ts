@@ -54,7 +54,13 @@ const isOperators = (start: Start): boolean => start._tag === "TargetStep" && st
 
 /** What can wait for a window: neither failures nor what somebody has lost, nor a first install, nor settings. */
 const canWait = (start: Start): boolean =>
-  start._tag === "Install" && (start.reason === "RepairDue" || start.reason === "VersionChanged")
+  start._tag === "Install"
+    ? start.reason === "RepairDue" || start.reason === "VersionChanged"
+    : start.step === "BeginUpgrade"
+
+/** What of it the engine has begun is ended, whatever the hour. */
+const endsUnfinished = (start: Start, { unfinished }: Rules): boolean =>
+  unfinished && start._tag === "Install"
 
 /** Why this may not begin now; nothing when it may. `now`: milliseconds since the epoch. */
 export const whyNot = (start: Start, rules: Rules, now: number): Option.Option<Closed> => {
@@ -66,7 +72,7 @@ export const whyNot = (start: Start, rules: Rules, now: number): Option.Option<C
       : Option.some({ _tag: "Asleep", sleep: rules.sleep.value })
   }
   if (start._tag === "Install" && Option.isSome(rules.undecided)) return rules.undecided
-  if (Option.isNone(rules.windows) || rules.unfinished || !canWait(start)) return Option.none()
+  if (Option.isNone(rules.windows) || endsUnfinished(start, rules) || !canWait(start)) return Option.none()
   const opens = opensAt(rules.windows.value, now)
   return opens > now ? Option.some({ _tag: "OutsideWindow", opensAt: opens }) : Option.none()
 }

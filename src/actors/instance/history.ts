@@ -11,6 +11,7 @@ const deeds: Record<SlotStep["_tag"], string> = {
   FinishPredecessor: "finish an earlier deletion",
   InstallRelease: "install vCluster",
   UninstallRelease: "uninstall vCluster",
+  UpgradeRelease: "upgrade vCluster",
   RollbackRelease: "roll vCluster back",
   ReapplyRelease: "repair vCluster",
 }

@@ -26,7 +26,7 @@ import { look, type Seen } from "./look.ts"
 import { detectingOf, planningOf } from "./looks.ts"
 import type { Memory } from "./Memory.ts"
 import type { AnyPass, InstanceServices, Pass } from "./Pass.ts"
-import { heldBack, installDue, type PlanInput, plan } from "./plan.ts"
+import { heldBack, installDue, lookAgainMillis, type PlanInput, plan } from "./plan.ts"
 import { Settings } from "./Settings.ts"
 import { followEdits, resetBackOff } from "./settle.ts"
 import type { ProtectionState } from "./target/Protection.ts"
@@ -36,14 +36,21 @@ import { harmless, isInline, type TargetVerdict } from "./target/TargetState.ts"
 import { takeTurn } from "./target/takeTurn.ts"
 import { busy, endingOf } from "./trace/endings.ts"
 import { Views } from "./Views.ts"
+import { refuseDowngrade } from "./vclusterUpgrade.ts"
 import { writeStatus } from "./writeStatus.ts"
 
-const showAgain = (at: number): Wake => ({ timer: "retry", at })
+const tryAgain = (at: number): Wake => ({ timer: "retry", at })
 
-const arm = Effect.fnUntraced(function* (pass: Pass, decision: Decision, now: number) {
+const arm = Effect.fnUntraced(function* (
+  pass: Pass,
+  decision: Decision,
+  { upgradeOpensAt }: Seen,
+  now: number,
+) {
   const wakes = [
     ...(decision._tag === "Wait" || decision._tag === "Hold" ? decision.wakes : []),
-    ...(isPlanUnseen(pass) ? Option.toArray(Option.map(pass.memory.unshown, showAgain)) : []),
+    ...(isPlanUnseen(pass) ? Option.toArray(Option.map(pass.memory.unshown, tryAgain)) : []),
+    ...Option.toArray(Option.map(upgradeOpensAt, (at) => tryAgain(Math.min(at, now + lookAgainMillis)))),
   ]
   for (const timer of ["retry", "poll", "repair"] as const) {
     const [wake] = wakes.filter((each) => each.timer === timer).toSorted((one, other) => one.at - other.at)
@@ -260,10 +267,11 @@ export const livePass = Effect.fnUntraced(function* (
   if (seen.verdict._tag !== "Act" || seen.verdict.step._tag !== memory.lastStep.tag) {
     memory.lastStep = { tag: "", about: "", times: 0 }
   }
+  yield* refuseDowngrade(pass, seen.upgrade)
   yield* warnStuck(pass, seen)
   yield* warnOfDns(pass)
   yield* Effect.withSpan(act(pass, decision, seen.verdict), "Instance.act")
-  yield* arm(pass, decision, now)
+  yield* arm(pass, decision, seen, now)
   if (goesOn(memory, decision)) return yield* pass.trace.ends(busy)
   yield* warnUnprotected(pass, seen.protection)
   const held = heldBy(input, decision, standing)

@@ -23,7 +23,9 @@ import {
   type TargetStep,
   type TargetVerdict,
 } from "./target/TargetState.ts"
+import { noUpgrade, type UpgradeState } from "./target/upgrade.ts"
 import { type InstanceView, Views } from "./Views.ts"
+import { isUpgrading, upgradeOpensAt, upgradeState } from "./vclusterUpgrade.ts"
 
 /** What one look at the target gave. */
 export interface Seen {
@@ -32,6 +34,9 @@ export interface Seen {
   readonly undetermined: boolean
   readonly protection: Option.Option<ProtectionState>
   readonly kubeconfigSecret: Option.Option<string>
+  readonly upgrade: UpgradeState
+  /** Milliseconds since the epoch: when an upgrade that is due may begin, where it waits for its window. */
+  readonly upgradeOpensAt: Option.Option<number>
   /** No object of a release is seen, and nothing says that there ever was one. */
   readonly untouched: boolean
 }
@@ -96,12 +101,23 @@ export const look = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   const controlPlane = yield* explainControlPlane(memory, view, now, Duration.toMillis(settings.targetPoll))
   // What runs ends first.
-  const sleep = pass.context.slot.state()._tag === "Idle" ? sleepOf(rules, memory) : Option.none()
-  if (Option.isSome(sleep)) yield* pass.prober.rest
+  const idle = pass.context.slot.state()._tag === "Idle"
+  const sleep = idle ? sleepOf(rules, memory) : Option.none()
+  // Whoever comes up after an upgrade has to answer anew: what the one before said proves nothing.
+  const comesUp = !controlPlane.ready && isUpgrading(memory)
+  if (Option.isSome(sleep) || comesUp) yield* pass.prober.rest
   else yield* followKubeconfig(pass, view, controlPlane.ready)
   const protection = yield* (yield* Protection).state
   const release = yield* lookAtRelease(instanceKey(instance), view, memory.release)
   memory.release = release.stored
+  const probe = pass.prober.state()
+  const upgrade = idle
+    ? upgradeState(memory, helm.chartVersion, {
+        chartVersion: release.chartVersion,
+        kubeSystemUID: probe._tag === "Answers" ? probe.kubeSystemUID : undefined,
+        patience: settings.installTimeout,
+      })
+    : noUpgrade
   const observed = observeTarget(view, {
     key: instanceKey(instance),
     uid: instance.metadata.uid,
@@ -113,9 +129,10 @@ export const look = Effect.fnUntraced(function* (
     controlPlane,
     sleep,
     kubeconfigOverdue: isSecretOverdue(memory, view, controlPlane.ready, now),
-    probe: pass.prober.state(),
+    probe,
     protectionKnown: Option.isSome(protection),
     chartVersion: helm.chartVersion,
+    upgrade,
     operatorNamespace: settings.operatorNamespace,
     workloadPolicies: yield* workloadPolicies(hostNamespace(instanceKey(instance)), view),
     quotaApplied: yield* isQuotaApplied(hostNamespace(instanceKey(instance)), view),
@@ -127,11 +144,19 @@ export const look = Effect.fnUntraced(function* (
   // Without a kubeconfig there is nobody to ask, and a step that has failed is an answer.
   const undetermined =
     Option.isNone(sleep) &&
-    ((pass.prober.state()._tag === "Unknown" && Option.isSome(memory.kubeconfig)) ||
+    ((pass.prober.state()._tag === "Unknown" && Option.isSome(memory.kubeconfig) && !comesUp) ||
       (verdict._tag === "Act" && isFirstLook(memory, verdict.step) && Option.isNone(memory.targetFailure)))
   const kubeconfigSecret = Option.map(view.kubeconfigSecret, ({ metadata }) => metadata.name)
   const untouched =
     !observed.everServed &&
     [view.releaseSecrets, view.releaseObjects, view.controlPlanePods].every(({ length }) => length === 0)
-  return { verdict, undetermined, protection, kubeconfigSecret, untouched }
+  return {
+    verdict,
+    undetermined,
+    protection,
+    kubeconfigSecret,
+    untouched,
+    upgrade,
+    upgradeOpensAt: upgradeOpensAt(upgrade, rules, now),
+  }
 })

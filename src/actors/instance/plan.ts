@@ -93,7 +93,7 @@ const nextAt = (installed: Installed, input: PlanInput): number =>
   })
 
 /** A clock may be set, and a machine may sleep: nobody sleeps for a week at once until a window opens. */
-const lookAgainMillis = 60 * 60_000
+export const lookAgainMillis = 60 * 60_000
 
 /** How long a spec has to stay as it is before it interrupts an operation. */
 const quietMillis = 2_000

@@ -13,6 +13,7 @@ import { lookOf } from "./looks.ts"
 import type { Memory } from "./Memory.ts"
 import { type InstallOperation, type Operation, OperationError, type OperationResult } from "./Operation.ts"
 import { noRepairs, oneMore } from "./target/repairs.ts"
+import { failedUpgrade, failing } from "./upgradeNews.ts"
 
 const isInstallReason = Schema.is(Schema.Literals(installFailureReasons))
 
@@ -112,6 +113,13 @@ const failed = Effect.fnUntraced(function* (
     // The same again is no news.
     if (look.told === error.message) return
     yield* events.emit(object, { type: "Warning", reason: "PlanFailed", action: "Plan", note: error.message })
+    return
+  }
+  const memo = Option.getOrUndefined(memory.dayTwo)
+  if (operation._tag === "Target" && operation.step === "UpgradeRelease" && memo?.vcluster !== undefined) {
+    // What is there is as good as before, once that is rolled back.
+    yield* events.emit(object, failedUpgrade(memo.vcluster, error.message))
+    memory.dayTwo = Option.some(failing(memo, error.message))
     return
   }
   yield* backOff(memory, operation._tag)

@@ -25,8 +25,18 @@ export interface ReleaseState {
   readonly status: ReleaseStatus
   /** The newest revision whose status is `deployed`. */
   readonly lastDeployed: Option.Option<number>
+  /** The newest revision that was deployed before another one was. */
+  readonly lastSuperseded: Option.Option<number>
   /** The lowest revision that is kept: Helm removes older ones, also where every newer one has failed. */
   readonly oldest: number
+}
+
+/** A revision as its record has it. */
+export interface StoredRevision {
+  /** As they were applied; they may hold secrets. */
+  readonly objects: ReadonlyArray<KubeManifest>
+  /** The version of its chart. */
+  readonly chartVersion: Option.Option<string>
 }
 
 export class HelmError extends Data.TaggedError("HelmError")<{
@@ -41,16 +51,18 @@ export class Helm extends Context.Service<
   {
     /** `None` when there is no record at all. Reads metadata only; runs no process. */
     readonly state: (release: ReleaseRef) => Effect.Effect<Option.Option<ReleaseState>, HelmError>
-    /**
-     * The objects of a revision's stored manifest, as they were applied; they may hold secrets. Reads one Secret. Fails
-     * with a `HelmError` when its record is gone or holds no release.
-     */
-    readonly objects: (
+    /** Reads one Secret. Fails with a `HelmError` when its record is gone or holds no release. */
+    readonly stored: (
       release: ReleaseRef,
       revision: number,
-    ) => Effect.Effect<ReadonlyArray<KubeManifest>, HelmError | KubeError>
+    ) => Effect.Effect<StoredRevision, HelmError | KubeError>
     /** Installs the operator's vCluster chart with these values. Interruption ends the child gracefully (one SIGTERM). */
     readonly install: (
+      release: ReleaseRef,
+      values: Readonly<Record<string, unknown>>,
+    ) => Effect.Effect<void, HelmError>
+    /** The same over a release that is there: it gets that chart and these values, whatever it had. */
+    readonly upgrade: (
       release: ReleaseRef,
       values: Readonly<Record<string, unknown>>,
     ) => Effect.Effect<void, HelmError>
@@ -62,7 +74,7 @@ export class Helm extends Context.Service<
      * what they had installed is not.
      */
     readonly uninstall: (release: ReleaseRef) => Effect.Effect<void, HelmError>
-    /** The version of the chart that `install` installs. */
+    /** The version of the chart that `install` and `upgrade` take. */
     readonly chartVersion: string
   }
 >()("platform-operator/Helm") {}

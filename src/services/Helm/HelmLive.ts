@@ -14,13 +14,13 @@ import { logOutput } from "../Process/ToolOutput.ts"
 import { checkChartDigest } from "./ChartDigest.ts"
 import { Helm, HelmError, type ReleaseRef } from "./Helm.ts"
 import { firstCause, redact } from "./HelmMessage.ts"
-import { recordName, recordSelector, releaseObjects, releaseState } from "./ReleaseRecord.ts"
+import { recordName, recordSelector, releaseState, storedRevision } from "./ReleaseRecord.ts"
 import { removeUnreadable } from "./UnreadableRecords.ts"
 
 export interface HelmOptions {
   /** The program: a path, or `helm` to look it up in PATH. */
   readonly helm: string
-  /** What `install` installs. Without a digest the chart is taken as it is. */
+  /** What `install` and `upgrade` take. Without a digest the chart is taken as it is. */
   readonly chart: { readonly path: string; readonly digest: Option.Option<string> }
   /** A file; only for an operator outside of the cluster. Inside, helm uses the pod's service account. */
   readonly kubeconfig?: string
@@ -164,29 +164,38 @@ const make = Effect.fn("Helm.make")(function* (options: HelmOptions) {
       Effect.catch(({ message }) => Effect.succeed(/failed to decode data/.test(message))),
     )
 
+  /** Of the operator's chart. */
+  const applyChart = Effect.fnUntraced(function* (
+    operation: "install" | "upgrade",
+    release: ReleaseRef,
+    values: Readonly<Record<string, unknown>>,
+  ) {
+    // Checked again: a chart that is not in the image can be changed while the operator runs.
+    yield* checkChart
+    yield* run(
+      operation,
+      [
+        ...["upgrade", ...(operation === "install" ? ["--install"] : []), release.name, chart],
+        ...["--namespace", release.namespace, "--values", "-", ...history, ...apply],
+        ...["--timeout", goDuration(timeout)],
+      ],
+      asYaml(values),
+    )
+  })
+
   return Helm.of({
     chartVersion: version,
     state,
-    objects: Effect.fn("Helm.objects")(function* (release, revision) {
+    stored: Effect.fn("Helm.stored")(function* (release, revision) {
       const name = recordName(release, revision)
       const record = yield* kubernetes.get(Secret, { namespace: release.namespace, name })
       if (Option.isNone(record)) return yield* readError(`Secret ${release.namespace}/${name} is gone`)
-      return yield* releaseObjects(record.value).pipe(
+      return yield* storedRevision(record.value).pipe(
         Effect.mapError((why) => readError(`Secret ${release.namespace}/${name} cannot be read: ${why}`)),
       )
     }),
-    install: Effect.fn("Helm.install")(function* (release, values) {
-      // Checked again: a chart that is not in the image can be changed while the operator runs.
-      yield* checkChart
-      yield* run(
-        "install",
-        [
-          ...["upgrade", "--install", release.name, chart, "--namespace", release.namespace],
-          ...["--values", "-", ...history, ...apply, "--timeout", goDuration(timeout)],
-        ],
-        asYaml(values),
-      )
-    }),
+    install: Effect.fn("Helm.install")((release, values) => applyChart("install", release, values)),
+    upgrade: Effect.fn("Helm.upgrade")((release, values) => applyChart("upgrade", release, values)),
     rollback,
     reapply: Effect.fn("Helm.reapply")(function* (release) {
       yield* rollback(release, yield* lastDeployed(release))

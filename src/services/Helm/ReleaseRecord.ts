@@ -6,7 +6,7 @@ import { Effect, Option, Schema } from "effect"
 import type { Tags } from "yaml"
 import type { KubeManifest, KubeObject, ObjectMeta } from "../Kubernetes/Kubernetes.ts"
 import { yamlDocuments } from "../Kubernetes/Yaml.ts"
-import type { ReleaseRef, ReleaseState, ReleaseStatus } from "./Helm.ts"
+import type { ReleaseRef, ReleaseState, ReleaseStatus, StoredRevision } from "./Helm.ts"
 
 const ReleaseStatusLabel = Schema.Literals([
   "unknown",
@@ -52,13 +52,21 @@ export const releaseState = (records: ReadonlyArray<KubeObject>): Option.Option<
     revision,
     status,
     lastDeployed: Option.fromNullishOr(revisions.find((each) => each.status === "deployed")?.revision),
+    lastSuperseded: Option.fromNullishOr(revisions.find((each) => each.status === "superseded")?.revision),
     oldest: revisions.at(-1)?.revision ?? revision,
   }))
 }
 
 const RecordSecret = Schema.Struct({ data: Schema.Struct({ release: Schema.String }) })
 const StoredReleaseJson = Schema.fromJsonString(
-  Schema.Struct({ manifest: Schema.String, apply_method: Schema.optionalKey(Schema.String) }),
+  Schema.Struct({
+    manifest: Schema.String,
+    apply_method: Schema.optionalKey(Schema.String),
+    chart: Schema.optionalKey(Schema.Unknown),
+  }),
+)
+const decodeChart = Schema.decodeUnknownOption(
+  Schema.Struct({ metadata: Schema.Struct({ version: Schema.String }) }),
 )
 const StringRecord = Schema.Record(Schema.String, Schema.String)
 const Manifest = Schema.StructWithRest(
@@ -121,6 +129,7 @@ export interface StoredRelease {
   readonly documents: ReadonlyArray<unknown>
   /** Whether Helm applied it on the server, which only Helm 4 does. */
   readonly serverSide: boolean
+  readonly chartVersion: Option.Option<string>
 }
 
 /** What a record holds. Fails with what is wrong with the record, without its content. */
@@ -129,7 +138,7 @@ export const storedRelease = Effect.fn("Helm.storedRelease")(function* (record: 
     Effect.mapError(() => "it has no key release"),
   )
   const text = yield* unpack(data.release)
-  const { manifest, apply_method } = yield* Schema.decodeEffect(StoredReleaseJson)(text).pipe(
+  const { manifest, apply_method, chart } = yield* Schema.decodeEffect(StoredReleaseJson)(text).pipe(
     Effect.mapError(() => "its payload is not a release"),
   )
   if (manifest.length > longestManifest)
@@ -137,6 +146,7 @@ export const storedRelease = Effect.fn("Helm.storedRelease")(function* (record: 
   const stored: StoredRelease = {
     documents: yield* documentsOf(manifest),
     serverSide: apply_method === "ssa",
+    chartVersion: Option.map(decodeChart(chart), ({ metadata }) => metadata.version),
   }
   return stored
 })
@@ -154,10 +164,16 @@ export const withoutNulls = (value: unknown): unknown => {
 export const manifestOf = (document: unknown): Option.Option<KubeManifest> =>
   decodeManifest(withoutNulls(document))
 
-/** The objects of a record's manifest. Fails with what is wrong with the record, without its content. */
-export const releaseObjects = Effect.fn("Helm.releaseObjects")(function* (record: KubeObject) {
-  const { documents } = yield* storedRelease(record)
-  return yield* Effect.fromOption(Option.all(documents.map(manifestOf))).pipe(
+/** The revision of a record. Fails with what is wrong with the record, without its content. */
+export const storedRevision = Effect.fn("Helm.storedRevision")(function* (record: KubeObject) {
+  const { documents, chartVersion } = yield* storedRelease(record)
+  const objects = yield* Effect.fromOption(Option.all(documents.map(manifestOf))).pipe(
     Effect.mapError(() => "its manifest holds something that is not an object"),
   )
+  const stored: StoredRevision = { objects, chartVersion }
+  return stored
 })
+
+/** The objects of a record's manifest. */
+export const releaseObjects = (record: KubeObject) =>
+  Effect.map(storedRevision(record), ({ objects }) => objects)

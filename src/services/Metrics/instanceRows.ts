@@ -15,8 +15,8 @@ export const instanceRows = {
   platforminstance_info: {
     ...instance,
     type: "gauge",
-    help: "Always 1, with the UID, the version asked for and the version that is installed",
-    labels: { ...ofInstance, uid: any, version: any, installed_version: any },
+    help: "Always 1, with the UID, the version asked for, the version that is installed, and that of the chart which the vCluster's release has",
+    labels: { ...ofInstance, uid: any, version: any, installed_version: any, chart_version: any },
   },
   platforminstance_status_phase: {
     ...instance,

@@ -80,7 +80,7 @@ export const operatorRows = {
     type: "counter",
     scope: "operator",
     help: "Runs of helm on vCluster releases, by operation and outcome",
-    labels: { operation: ["install", "repair", "rollback", "uninstall"], outcome },
+    labels: { operation: ["install", "upgrade", "repair", "rollback", "uninstall"], outcome },
   },
   platform_operator_actor_restarts_total: {
     type: "counter",

@@ -118,5 +118,7 @@ export class Pulumi extends Context.Service<
     ) => Effect.Effect<Preview, PulumiError>
     /** SHA-256, in hex, of the engine's state as it lies there: another one after whatever changes it; empty without one. */
     readonly stateDigest: (key: InstanceKey, version: string) => Effect.Effect<string, PulumiError>
+    /** Keeps a copy of the engine's state as it is, as before each operation; nothing without one. The caller holds the slot. */
+    readonly exportState: (key: InstanceKey, version: string) => Effect.Effect<void, PulumiError>
   }
 >()("platform-operator/Pulumi") {}

@@ -19,13 +19,14 @@ import { Disk } from "../Disk/Disk.ts"
 import { Kubernetes } from "../Kubernetes/Kubernetes.ts"
 import { Processes } from "../Process/Processes.ts"
 import { StateStore } from "../StateStore/StateStore.ts"
+import { exportState } from "./Exports.ts"
 import { runOperation } from "./Operation.ts"
 import type { PulumiOptions } from "./Options.ts"
 import { makePackageStore } from "./PackageStore.ts"
 import { makePluginStore } from "./PluginStore.ts"
 import { runPreview } from "./Preview.ts"
 import { type PlatformPackage, type PreviewRequest, Pulumi, PulumiError } from "./Pulumi.ts"
-import { readStateText } from "./StateFile.ts"
+import { readState, readStateText } from "./StateFile.ts"
 
 /** For the fetch of another version to end. */
 const patience = "1 minute"
@@ -131,6 +132,16 @@ const make = Effect.fn("Pulumi.make")(function* (options: PulumiOptions) {
         onSome: (state) => createHash("sha256").update(state).digest("hex"),
       })
     }, Effect.provideContext(context)),
+    exportState: Effect.fn("Pulumi.exportState")(
+      (key: InstanceKey, version: string) =>
+        // One that is cut off is no state that could be kept.
+        Effect.andThen(readState(store.paths(key)), exportState(store.paths(key))).pipe(
+          Effect.mapError(
+            ({ message }) => new PulumiError({ step: "export state", version, message, reason: "Failed" }),
+          ),
+        ),
+      Effect.provideContext(context),
+    ),
     prune: Effect.fn("Pulumi.prune")((needed: ReadonlySet<string>) =>
       // Nothing is fetched meanwhile: what was just fetched, or runs, is needed by somebody who was not asked.
       Effect.gen(function* () {

@@ -25,6 +25,8 @@ const openAll: ReadonlyArray<readonly [Start, "open"]> = [
   [{ _tag: "TargetStep", step: "CreateNamespace" }, "open"],
   [{ _tag: "TargetStep", step: "ReapplyRelease" }, "open"],
   [{ _tag: "TargetStep", step: "BeginResync" }, "open"],
+  [{ _tag: "TargetStep", step: "UpgradeRelease" }, "open"],
+  [{ _tag: "TargetStep", step: "EndUpgrade" }, "open"],
   [install("FirstInstall"), "open"],
   [install("Retry"), "open"],
   [install("SpecChanged"), "open"],
@@ -107,7 +109,12 @@ const answers: ReadonlyArray<
     "outside of its window",
     windowed,
     before,
-    [...openAll, [install("RepairDue"), "OutsideWindow"], [install("VersionChanged"), "OutsideWindow"]],
+    [
+      ...openAll,
+      [install("RepairDue"), "OutsideWindow"],
+      [install("VersionChanged"), "OutsideWindow"],
+      [step("BeginUpgrade"), "OutsideWindow"],
+    ],
   ],
   [
     "inside of its window",
@@ -119,7 +126,12 @@ const answers: ReadonlyArray<
     "outside of its window, with an upgrade that was cut off in it",
     { ...windowed, unfinished: true },
     before,
-    [...openAll, [install("RepairDue"), "open"], [install("VersionChanged"), "open"]],
+    [
+      ...openAll,
+      [install("RepairDue"), "open"],
+      [install("VersionChanged"), "open"],
+      [step("BeginUpgrade"), "OutsideWindow"],
+    ],
   ],
   [
     "paused inside of its window",

@@ -31,6 +31,9 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
     readonly broken: Set<string>
     /** A control plane whose node does not answer while its namespace is in here: its pod does not end. */
     readonly cutOff: Set<string>
+    /** Charts whose control plane does not come up, and those behind which another cluster comes up. */
+    readonly brokenCharts: Set<string>
+    readonly strangeCharts: Set<string>
     /** The UID of `kube-system` behind this kubeconfig, when its API answers. */
     readonly answers: (kubeconfig: string) => string | undefined
   },
@@ -47,10 +50,13 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
   const starts: Array<Start> = []
   const broken = new Set<string>()
   const cutOff = new Set<string>()
+  const brokenCharts = new Set<string>()
+  const strangeCharts = new Set<string>()
   /** The pods whose process serves, by namespace. */
   const serving = new Map<string, string>()
 
   const podOf = (namespace: string) => cluster.find(Pod, { namespace, name: podName })
+  const chartOf = (object: unknown): string => String(Object(Object(object).spec).template?.chart ?? "")
   const setOf = (namespace: string) => cluster.find(StatefulSet, { namespace, name: "vcluster" })
   // The data lies on a claim in the namespace: another namespace is another cluster.
   const kubeconfigOf = (namespace: string) =>
@@ -87,7 +93,7 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
     const lives = () => podOf(namespace)?.metadata.uid === podUID
     if (!lives()) return
     const ownerUID = cluster.find(Service, { namespace, name: "vcluster" })?.metadata.uid
-    if (ownerUID === undefined || broken.has(namespace)) {
+    if (ownerUID === undefined || broken.has(namespace) || brokenCharts.has(chartOf(podOf(namespace)))) {
       later(CRASH_PAUSE, () => start(namespace, podUID))
       return
     }
@@ -113,12 +119,19 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
       if (serving.delete(namespace)) showReady(namespace, 0)
       return cluster.end(Pod, { namespace, name: podName })
     }
-    if (podOf(namespace) !== undefined) return
+    const running = podOf(namespace)
+    if (running !== undefined && chartOf(running) !== chartOf(statefulSet)) {
+      if (running.metadata.deletionTimestamp !== undefined) return
+      if (serving.delete(namespace)) showReady(namespace, 0)
+      return cluster.end(Pod, { namespace, name: podName })
+    }
+    if (running !== undefined) return
     if (home === undefined || home.metadata.deletionTimestamp !== undefined) return
     const { uid } = statefulSet.metadata
     const ownerReferences = [{ apiVersion: "apps/v1", kind: "StatefulSet", name: "vcluster", uid }]
     const metadata = { name: podName, namespace, labels, ownerReferences, finalizers: [KUBELET] }
-    const pod = cluster.create(Pod, { apiVersion: "v1", kind: "Pod", metadata })
+    const spec = { template: { chart: chartOf(statefulSet) } }
+    const pod = cluster.create(Pod, { apiVersion: "v1", kind: "Pod", metadata, spec })
     start(namespace, pod.metadata.uid)
   }
 
@@ -152,10 +165,13 @@ export const runControlPlanes = Effect.fnUntraced(function* (cluster: Cluster): 
     starts,
     broken,
     cutOff,
+    brokenCharts,
+    strangeCharts,
     answers: (kubeconfig) => {
       const namespace = / of (\S+) /.exec(kubeconfig)?.[1] ?? ""
       const serves = serving.has(namespace) && kubeconfig === kubeconfigOf(namespace)
-      return serves ? `kube-system ${kubeconfig.slice(kubeconfig.indexOf("behind"))}` : undefined
+      const stranger = strangeCharts.has(chartOf(podOf(namespace))) ? " that is another one" : ""
+      return serves ? `kube-system ${kubeconfig.slice(kubeconfig.indexOf("behind"))}${stranger}` : undefined
     },
   }
 })

@@ -201,6 +201,9 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
     )
   })
 
+  /** The copies that were kept, and errors that the next ones end with. */
+  const exports: Array<string> = []
+  const exportFailures: Array<string> = []
   const layer = Layer.mock(Pulumi, {
     preview,
     // Each operation changes it.
@@ -208,6 +211,16 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
       Effect.sync(() => {
         const own = runs.filter(({ request }) => formatKey(request.key) === formatKey(key))
         return `${own.length}`
+      }),
+    exportState: (key) =>
+      Effect.suspend(() => {
+        const message = exportFailures.shift()
+        if (message !== undefined)
+          return Effect.fail(
+            new PulumiError({ step: "export state", version: "", message, reason: "Failed" }),
+          )
+        exports.push(formatKey(key))
+        return Effect.void
       }),
     prune: () => Effect.void,
     fetch: (version) =>
@@ -223,5 +236,18 @@ export const makePulumi = (states: Set<string>, approved: ReadonlyArray<string>)
       }),
     run,
   })
-  return { layer, runs, looks, lookFailures, seen, failures, endless, sayings, found, fetches }
+  return {
+    layer,
+    runs,
+    looks,
+    lookFailures,
+    seen,
+    failures,
+    endless,
+    sayings,
+    found,
+    fetches,
+    exports,
+    exportFailures,
+  }
 }

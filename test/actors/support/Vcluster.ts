@@ -16,12 +16,17 @@ import type { ControlPlanes } from "./ControlPlanes.ts"
 
 const { Secret, Service, StatefulSet } = Kinds
 const HELM_TAKES = Duration.seconds(2)
+/** The version of the operator's chart, unless a test says otherwise. */
+const embedded = "0.37.3"
 
 const labels = { app: "vcluster", release: "vcluster" }
 const rules = [{ apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] }]
 
 /** The objects of a release, owners before what they own. */
-export const objectsOf = (namespace: string): ReadonlyArray<readonly [ResourceKind, KubeManifest]> => {
+export const objectsOf = (
+  namespace: string,
+  chart = embedded,
+): ReadonlyArray<readonly [ResourceKind, KubeManifest]> => {
   const object = (
     kind: ResourceKind,
     name: string,
@@ -41,7 +46,7 @@ export const objectsOf = (namespace: string): ReadonlyArray<readonly [ResourceKi
     object(Kinds.RoleBinding, "vc-vcluster", { roleRef }),
     object(Service, "vcluster", { spec: { selector: labels } }),
     object(Service, "vcluster-headless", { spec: { selector: labels } }),
-    object(StatefulSet, "vcluster", { spec: { replicas: 1 } }),
+    object(StatefulSet, "vcluster", { spec: { replicas: 1, template: { chart } } }),
   ]
 }
 
@@ -57,9 +62,19 @@ export const makeHelm = (cluster: Cluster) => {
   const failures: Array<string> = []
   /** Why the stored release cannot be read, while there is something in here. */
   const unreadable: Array<string> = []
+  /** The version of the operator's chart, and of those that revisions have. */
+  const chart = { version: embedded }
+  const charts = new Map<string, string>()
+  const chartOf = (release: ReleaseRef, revision: number) =>
+    charts.get(`${release.namespace} ${revision}`) ?? embedded
 
   const records = ({ namespace }: ReleaseRef) =>
     cluster.all(Secret, { namespace, labelSelector: "owner=helm,name=vcluster" })
+  const lastDeployed = (release: ReleaseRef) =>
+    Option.getOrElse(
+      Option.flatMap(releaseState(records(release)), (state) => state.lastDeployed),
+      () => 1,
+    )
   const setStatus = (record: KubeObject, status: string) =>
     cluster.put(Secret, record, {
       ...record,
@@ -67,9 +82,10 @@ export const makeHelm = (cluster: Cluster) => {
     })
 
   /** Writes a record in a pending status, applies, and says how it ended; interrupted, it ends as failed. */
-  const revise = (release: ReleaseRef, pending: string, command: string) =>
+  const revise = (release: ReleaseRef, pending: string, command: string, chartVersion: () => string) =>
     Effect.suspend(() => {
       commands.push(command)
+      const version = chartVersion()
       const revision =
         1 + Math.max(0, ...records(release).map(({ metadata }) => Number(metadata.labels?.version)))
       const metadata = {
@@ -77,6 +93,7 @@ export const makeHelm = (cluster: Cluster) => {
         namespace: release.namespace,
         labels: { owner: "helm", name: "vcluster", version: String(revision), status: pending },
       }
+      charts.set(`${release.namespace} ${revision}`, version)
       const record = cluster.create(Secret, { apiVersion: "v1", kind: "Secret", metadata })
       const live = () => cluster.find(Secret, record.metadata)
       const ended = (status: string) =>
@@ -95,7 +112,7 @@ export const makeHelm = (cluster: Cluster) => {
         ),
         Effect.andThen(
           Effect.sync(() => {
-            for (const [kind, manifest] of objectsOf(release.namespace))
+            for (const [kind, manifest] of objectsOf(release.namespace, version))
               cluster.apply(kind, marked(release.namespace, manifest))
             for (const each of records(release)) {
               if (each.metadata.labels?.status === "deployed") setStatus(each, "superseded")
@@ -106,31 +123,42 @@ export const makeHelm = (cluster: Cluster) => {
       )
     })
 
-  const layer = Layer.mock(Helm, {
-    chartVersion: "0.37.3",
-    state: (release) => Effect.sync(() => releaseState(records(release))),
-    objects: (release) =>
-      Effect.suspend(() => {
-        const message = unreadable[0]
-        return message === undefined
-          ? Effect.succeed(objectsOf(release.namespace).map(([, manifest]) => manifest))
-          : Effect.fail(new HelmError({ operation: "read", message, exitCode: Option.none() }))
-      }),
-    install: (release) => revise(release, "pending-install", "install"),
-    reapply: (release) => revise(release, "pending-upgrade", "reapply"),
-    rollback: (release, revision) => revise(release, "pending-rollback", `rollback ${revision}`),
-    uninstall: (release) =>
-      Effect.sync(() => commands.push("uninstall")).pipe(
-        Effect.andThen(Effect.sleep(HELM_TAKES)),
-        Effect.andThen(
-          Effect.sync(() => {
-            for (const [kind, { metadata }] of objectsOf(release.namespace)) cluster.end(kind, metadata)
-            for (const record of records(release)) cluster.end(Secret, record.metadata)
-          }),
+  // Each operator has the chart that is there when it starts.
+  const layer = Layer.suspend(() =>
+    Layer.mock(Helm, {
+      chartVersion: chart.version,
+      state: (release) => Effect.sync(() => releaseState(records(release))),
+      stored: (release, revision) =>
+        Effect.suspend(() => {
+          const message = unreadable[0]
+          return message === undefined
+            ? Effect.succeed({
+                objects: objectsOf(release.namespace, chartOf(release, revision)).map(
+                  ([, manifest]) => manifest,
+                ),
+                chartVersion: Option.some(chartOf(release, revision)),
+              })
+            : Effect.fail(new HelmError({ operation: "read", message, exitCode: Option.none() }))
+        }),
+      install: (release) => revise(release, "pending-install", "install", () => chart.version),
+      upgrade: (release) => revise(release, "pending-upgrade", "upgrade", () => chart.version),
+      reapply: (release) =>
+        revise(release, "pending-upgrade", "reapply", () => chartOf(release, lastDeployed(release))),
+      rollback: (release, revision) =>
+        revise(release, "pending-rollback", `rollback ${revision}`, () => chartOf(release, revision)),
+      uninstall: (release) =>
+        Effect.sync(() => commands.push("uninstall")).pipe(
+          Effect.andThen(Effect.sleep(HELM_TAKES)),
+          Effect.andThen(
+            Effect.sync(() => {
+              for (const [kind, { metadata }] of objectsOf(release.namespace)) cluster.end(kind, metadata)
+              for (const record of records(release)) cluster.end(Secret, record.metadata)
+            }),
+          ),
         ),
-      ),
-  })
-  return { layer, commands, failures, unreadable }
+    }),
+  )
+  return { layer, commands, failures, unreadable, chart }
 }
 
 /** What is between the operator and the vClusters, and inside them. */

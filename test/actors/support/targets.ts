@@ -1,8 +1,15 @@
 // What is observed of a target that lacks nothing, and a verdict in words.
 import { Option } from "effect"
 import type { TargetObservation, TargetVerdict } from "../../../src/actors/instance/target/TargetState.ts"
+import { noUpgrade } from "../../../src/actors/instance/target/upgrade.ts"
 
-export const deployed = { revision: 1, status: "deployed", lastDeployed: Option.some(1), oldest: 1 } as const
+export const deployed = {
+  revision: 1,
+  status: "deployed",
+  lastDeployed: Option.some(1),
+  lastSuperseded: Option.none(),
+  oldest: 1,
+} as const
 
 /** Objects of the release that are gone. */
 export const missing = (...objects: ReadonlyArray<string>) =>
@@ -42,6 +49,7 @@ export const healthy: TargetObservation = {
   server: "https://vcluster.pi-team-a-one-hash.svc:443",
   probe: { _tag: "Answers", kubeSystemUID: "cluster" },
   chartVersion: "0.37.3",
+  upgrade: { ...noUpgrade, chartVersion: Option.some("0.37.3"), patienceMillis: 30 * 60_000 },
 }
 /** A verdict in one line: what it is, the step or not, the reason. */
 export const told = (verdict: TargetVerdict): string => {

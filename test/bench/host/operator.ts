@@ -22,8 +22,8 @@ import { Helm, HelmError } from "../../../src/services/Helm/Helm.ts"
 import {
   recordName,
   recordSelector,
-  releaseObjects,
   releaseState,
+  storedRevision,
 } from "../../../src/services/Helm/ReleaseRecord.ts"
 import { Secret } from "../../../src/services/Kubernetes/Kinds.ts"
 import { Kubernetes } from "../../../src/services/Kubernetes/Kubernetes.ts"
@@ -97,14 +97,15 @@ const helm = Layer.effect(
             Effect.map(releaseState),
             Effect.mapError(({ message }) => helmFailed("read", message)),
           ),
-      objects: Effect.fnUntraced(function* (release, revision) {
+      stored: Effect.fnUntraced(function* (release, revision) {
         const ref = { namespace: release.namespace, name: recordName(release, revision) }
         const record = yield* kubernetes.get(Secret, ref)
         if (Option.isNone(record)) return yield* helmFailed("read", "its record is gone")
-        return yield* Effect.mapError(releaseObjects(record.value), (why) => helmFailed("read", why))
+        return yield* Effect.mapError(storedRevision(record.value), (why) => helmFailed("read", why))
       }),
       install: ({ namespace }) =>
         Effect.mapError(ask("install", { namespace }), (message) => helmFailed("install", message)),
+      upgrade: () => Effect.fail(helmFailed("upgrade", "not in this bench")),
       reapply: () => Effect.fail(helmFailed("rollback", "not in this bench")),
       rollback: () => Effect.fail(helmFailed("rollback", "not in this bench")),
       uninstall: () => Effect.void,
@@ -126,6 +127,7 @@ const pulumi = Layer.effect(
         }),
       prune: () => Effect.void,
       stateDigest: () => Effect.succeed(""),
+      exportState: () => Effect.void,
       preview: () => Effect.succeed({ steps: [], drifted: [] }),
       run: Effect.fnUntraced(
         function* ({ key }, onProgress) {

@@ -105,6 +105,27 @@ export const actors: ReadonlyArray<HandMade> = [
     tests: [`${instance}/InstanceSleep.test.ts`],
   },
   {
+    name: "an upgraded vCluster is kept although it is another cluster inside",
+    file: "src/actors/instance/target/upgrade.ts",
+    find: "if (gate.kubeSystemUID !== begun.kubeSystemUID) {",
+    put: `if (gate.kubeSystemUID === "") {`,
+    tests: [`${instance}/InstanceUpgrade.test.ts`],
+  },
+  {
+    name: "an upgrade of the vCluster that has failed is tried again",
+    file: "src/actors/instance/vclusterUpgrade.ts",
+    find: "memo.vcluster.to !== embedded",
+    put: "true",
+    tests: [`${instance}/InstanceUpgrade.test.ts`],
+  },
+  {
+    name: "a release of which no revision is deployed goes back beyond its last upgrade",
+    file: "src/actors/instance/target/TargetState.ts",
+    find: "const good = Option.getOrElse(lastSuperseded, () => oldest)",
+    put: "const good = oldest",
+    tests: [`${instance}/target/TargetState.test.ts`],
+  },
+  {
     name: "the status is written although nothing in it is different",
     file: "src/actors/instance/writeStatus.ts",
     find: "if (Equal.equals(memory.status, memory.written)) return",

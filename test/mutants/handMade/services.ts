@@ -198,7 +198,7 @@ export const services: ReadonlyArray<HandMade> = [
   {
     name: "a chart is installed that was changed since the operator's start",
     file: "src/services/Helm/HelmLive.ts",
-    find: "      yield* checkChart\n",
+    find: "    yield* checkChart\n",
     put: "",
     tests: [`${tests}/Helm/HelmLive.test.ts`, `${tests}/Helm/ChartDigest.test.ts`],
   },

@@ -34,6 +34,7 @@ describe("the state of a release", () => {
         revision: 11,
         status: "pending-upgrade" as const,
         lastDeployed: Option.some(10),
+        lastSuperseded: Option.some(9),
         oldest: 9,
       }),
     )
@@ -46,6 +47,7 @@ describe("the state of a release", () => {
         revision: 1,
         status: "pending-install" as const,
         lastDeployed: Option.none(),
+        lastSuperseded: Option.none(),
         oldest: 1,
       }),
     )
@@ -54,7 +56,13 @@ describe("the state of a release", () => {
   it("takes a status it does not know for unknown, and a Secret without a revision for none of the release", () => {
     assert.deepStrictEqual(
       releaseState([record("1", "levitating"), record("latest", "deployed"), secret("x", {})]),
-      Option.some({ revision: 1, status: "unknown" as const, lastDeployed: Option.none(), oldest: 1 }),
+      Option.some({
+        revision: 1,
+        status: "unknown" as const,
+        lastDeployed: Option.none(),
+        lastSuperseded: Option.none(),
+        oldest: 1,
+      }),
     )
   })
 })

@@ -99,7 +99,13 @@ export const upgradeMany = Effect.fnUntraced(function* <E>(
   for (let revision = 1; revision <= revisions; revision += 1) {
     yield* helm.install(release, valuesOf(revision))
     const oldest = Math.max(1, revision - kept + 1)
-    const state = { revision, status: "deployed" as const, lastDeployed: Option.some(revision), oldest }
+    const state = {
+      revision,
+      status: "deployed" as const,
+      lastDeployed: Option.some(revision),
+      lastSuperseded: revision === 1 ? Option.none() : Option.some(revision - 1),
+      oldest,
+    }
     assert.deepStrictEqual(yield* helm.state(release), Option.some(state))
     const newest = Array.from({ length: Math.min(revision, kept) }, (_, back) =>
       recordName(release, revision - back),
@@ -107,7 +113,7 @@ export const upgradeMany = Effect.fnUntraced(function* <E>(
     assert.deepStrictEqual(yield* records, newest.toSorted())
     assert.deepStrictEqual(yield* storedValues(revision), valuesOf(revision))
     if (onlyKept.test(textOf(revision))) continue
-    const service = (yield* helm.objects(release, revision)).find(
+    const service = (yield* helm.stored(release, revision)).objects.find(
       ({ kind, metadata }) => kind === "Service" && metadata.name === "vcluster",
     )
     assert.strictEqual(service?.metadata.annotations?.text, textOf(revision), "as the record has it")

@@ -294,7 +294,15 @@ const make = Effect.fnUntraced(function* (options: PulumiOptions, machine: Machi
         : createHash("sha256").update(JSON.stringify(stack.deployment)).digest("hex")
     })
 
-  return Pulumi.of({ fetch: live.fetch, prune: live.prune, run: operate, preview: look, stateDigest })
+  return Pulumi.of({
+    fetch: live.fetch,
+    prune: live.prune,
+    run: operate,
+    preview: look,
+    stateDigest,
+    // Its state is in memory, and nothing tears it.
+    exportState: () => Effect.void,
+  })
 })
 
 /** Needs what the live layer needs. */

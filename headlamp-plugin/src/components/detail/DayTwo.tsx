@@ -1,4 +1,5 @@
-// What people have asked for by annotations: that the instance is paused, or asleep, or that its repairs only look.
+// What people have asked for by annotations: that the instance is paused, or asleep, that its repairs only look, or that its
+// vCluster gets another chart.
 import { DateLabel } from "@kinvolk/headlamp-plugin/lib/CommonComponents"
 import { dayTwoOf } from "../../logic/dayTwo.ts"
 import { useWords } from "../../useWords.ts"
@@ -57,6 +58,29 @@ export const Drift = ({ object }: Props) => {
         ? t("nothing differs, from this look on:")
         : t("objects that differ: {{objects}} (kubectl pi plan says which), found", { objects })}{" "}
       {since !== undefined && <DateLabel date={since} />}
+    </>
+  )
+}
+
+export const isUpgraded = (object: unknown): boolean => dayTwoOf(object).upgrade !== undefined
+
+export const Upgrade = ({ object }: Props) => {
+  const { t } = useWords()
+  const { upgrade } = dayTwoOf(object)
+  if (upgrade === undefined) return null
+  const { state, from, to, since, why = "" } = upgrade
+  if (state === "asked") return t("has the operator's chart, or is upgraded to it")
+  const words = {
+    upgrading: t("is upgraded from chart {{from}} to {{to}}, begun", { from, to }),
+    "rolling back": t("is rolled back from chart {{to}} to {{from}}, begun", { from, to }),
+    failed: t("keeps chart {{from}}: no upgrade to {{to}}, which has failed, begun", { from, to }),
+    refused: t("keeps chart {{from}}: the operator's, {{to}}, is the older one, as was seen", { from, to }),
+    done: t("has chart {{to}}, upgraded from {{from}}, begun", { from, to }),
+  }
+  return (
+    <>
+      {words[state]} {since !== undefined && <DateLabel date={since} />}
+      {why !== "" && <div>{why}</div>}
     </>
   )
 }

@@ -1,6 +1,6 @@
 // Keeps the series of instances: shown after each pass that has changed something, gone with the instance. Also from
 // here: how long it took until one was Ready, and until one was gone.
-import { Clock, Context, Duration, Effect, Option, Redacted } from "effect"
+import { Clock, Context, Duration, Effect, Equal, Option, Redacted } from "effect"
 import { formatKey, type InstanceKey } from "../../../schema/InstanceKey.ts"
 import type { Plans } from "../../../schema/Plan.ts"
 import { Phase } from "../../../schema/PlatformStatus.ts"
@@ -21,6 +21,7 @@ import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
 import { InstallPermits } from "../install/InstallPermits.ts"
 import type { Memory } from "../Memory.ts"
 import { Settings } from "../Settings.ts"
+import type { StoredRelease } from "../target/releaseObjects.ts"
 import { expiriesOf } from "./certificates.ts"
 import { type InstanceValues, instanceValues, isReady } from "./instanceValues.ts"
 
@@ -39,6 +40,7 @@ interface Shown {
   readonly plans: Plans | undefined
   /** The version of the kubeconfig. */
   readonly kubeconfig: string | undefined
+  readonly release: StoredRelease | undefined
   readonly values: InstanceValues
   /** When its next repair has to have begun: milliseconds since the epoch. */
   readonly due: number | undefined
@@ -56,10 +58,13 @@ const write = Effect.fnUntraced(function* (
   due: number | undefined,
 ) {
   const key = { namespace: of.namespace, name: of.name }
-  const { uid, version, installedVersion: installed_version } = next
-  if (before?.uid !== uid || before.version !== version || before.installedVersion !== installed_version) {
+  const info = ({ uid, version, installedVersion, chartVersion }: InstanceValues) => ({
+    ...{ ...key, uid, version },
+    ...{ installed_version: installedVersion, chart_version: chartVersion },
+  })
+  if (before === undefined || !Equal.equals(info(before), info(next))) {
     yield* unsetAll("platforminstance_info", key)
-    yield* set("platforminstance_info", { ...key, uid, version, installed_version }, 1)
+    yield* set("platforminstance_info", info(next), 1)
   }
   if (before?.phase !== next.phase)
     for (const phase of Phase.literals)
@@ -188,6 +193,7 @@ export const makeInstanceMetrics = Effect.gen(function* () {
     record: memory === undefined ? undefined : Option.getOrUndefined(memory.record),
     failures: memory?.failures ?? 0,
     plans: memory === undefined ? undefined : Option.getOrUndefined(memory.plans),
+    release: memory === undefined ? undefined : Option.getOrUndefined(memory.release),
     kubeconfig:
       memory === undefined
         ? undefined
@@ -233,6 +239,7 @@ export const makeInstanceMetrics = Effect.gen(function* () {
           before.record === now.record &&
           before.failures === now.failures &&
           before.plans === now.plans &&
+          before.release === now.release &&
           before.kubeconfig === now.kubeconfig
         return same ? Effect.void : show(key, object, memory)
       }),

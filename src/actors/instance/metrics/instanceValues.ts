@@ -52,6 +52,8 @@ export interface InstanceValues {
   readonly lookedAt: number | undefined
   /** Objects that differ, by that look; absent where nobody knows. */
   readonly drifted: number | undefined
+  /** Of the vCluster's release that was deployed when it was looked at last; empty before. */
+  readonly chartVersion: string
   /** Inside of which it is repaired; absent: at any time. */
   readonly windows: Windows | undefined
   /** A change of it waits for its plan or for approval. */
@@ -98,6 +100,13 @@ export const instanceValues = (object: KubeObject, memory: Memory | undefined): 
     detects,
     lookedAt: report === undefined ? undefined : epochMillis(report.madeAt),
     drifted: detects && report !== undefined && report.outdated === undefined ? objectsOf(report) : undefined,
+    chartVersion:
+      own === undefined
+        ? ""
+        : Option.getOrElse(
+            Option.flatMap(own.release, (release) => release.chartVersion),
+            () => "",
+          ),
     windows: memo === undefined ? undefined : Option.getOrUndefined(windowsIn(memo)),
   }
 }

@@ -4,6 +4,7 @@ import { Equal, Option } from "effect"
 import type { ReasonOf } from "../../../schema/Conditions.ts"
 import type { ReleaseState, ReleaseStatus } from "../../../services/Helm/Helm.ts"
 import { foreignNamespace } from "./HostNamespace.ts"
+import { type UpgradeState, upgradeRecovery, upgradeStep, upgradeVerdict } from "./upgrade.ts"
 
 export interface TargetCondition {
   readonly reason: ReasonOf<"TargetReady", "False">
@@ -49,6 +50,21 @@ export type TargetStep =
   /** Deletes the pods that the vCluster has synced, once it is gone: before, it would delete them inside, too. */
   | { readonly _tag: "EndWorkloads" }
   | { readonly _tag: "WakeUp"; readonly uid: string; readonly replicas: number }
+  /** Keeps a copy of the engine's state, and writes down what is upgraded before anything of it is. */
+  | {
+      readonly _tag: "BeginUpgrade"
+      readonly from: string
+      readonly revision: number
+      readonly kubeSystemUID: string
+    }
+  /** `carryOn`: from this revision, in which helm was cut off. */
+  | { readonly _tag: "UpgradeRelease"; readonly carryOn: Option.Option<number> }
+  /** Writes down, and tells, what has come of it; of one that fails, before it is rolled back. */
+  | { readonly _tag: "EndUpgrade"; readonly how: UpgradeEnd }
+
+export type UpgradeEnd =
+  | { readonly _tag: "Done" | "Dropped" }
+  | { readonly _tag: "Failing" | "Failed"; readonly why: string }
 
 /** Quick steps, which a pass takes itself; the others are Helm's and run in the slot. */
 export type InlineStep = Extract<
@@ -69,8 +85,12 @@ export type InlineStep = Extract<
       | "ScaleDown"
       | "EndWorkloads"
       | "WakeUp"
+      | "BeginUpgrade"
+      | "EndUpgrade"
   }
 >
+/** Those around an upgrade's run of Helm. */
+export type UpgradeStep = Extract<TargetStep, { readonly _tag: "BeginUpgrade" | "EndUpgrade" }>
 /** Those that put an instance to sleep, and the one that wakes it. */
 export type SleepStep = Extract<
   TargetStep,
@@ -88,11 +108,15 @@ export const isSleepStep = (tag: TargetStep["_tag"]): tag is SleepStep["_tag"] =
 
 export const isSleepOf = (step: TargetStep): step is SleepStep => isSleepStep(step._tag)
 
+export const isUpgradeOf = (step: TargetStep): step is UpgradeStep =>
+  step._tag === "BeginUpgrade" || step._tag === "EndUpgrade"
+
 export const isInline = (step: TargetStep): step is InlineStep =>
   step._tag !== "FinishPredecessor" &&
   step._tag !== "InstallRelease" &&
   step._tag !== "UninstallRelease" &&
   step._tag !== "RollbackRelease" &&
+  step._tag !== "UpgradeRelease" &&
   step._tag !== "ReapplyRelease"
 
 /** A quick step that harms no install beside it. A resync does: the install's record would drop its mark. */
@@ -226,6 +250,7 @@ export interface TargetObservation {
   readonly server: string
   readonly probe: ProbeState
   readonly chartVersion: string
+  readonly upgrade: UpgradeState
 }
 
 /** Failed checks in a row before a target counts as unreachable. */
@@ -284,7 +309,7 @@ const repairVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
 /** What sets a release right that was left pending or failed: always one step. */
 const recoveryVerdict = (
   seen: TargetObservation,
-  { status, revision, lastDeployed, oldest }: ReleaseState,
+  { status, revision, lastDeployed, lastSuperseded, oldest }: ReleaseState,
 ): ActVerdict => {
   if (Option.isSome(lastDeployed) && lastDeployed.value < revision) {
     return act(
@@ -293,13 +318,14 @@ const recoveryVerdict = (
       `revision ${revision} of the release was left ${status} and is rolled back to revision ${lastDeployed.value}`,
     )
   }
-  // A rollback that fails leaves none deployed, and pushes the first one out of the history when it fails often: what is left
-  // of it are copies.
+  // A rollback that fails leaves none deployed, and pushes what was deployed out of the history when it fails often: what is
+  // left of it are copies.
+  const good = Option.getOrElse(lastSuperseded, () => oldest)
   return seen.everServed
     ? act(
-        { _tag: "RollbackRelease", revision: oldest },
+        { _tag: "RollbackRelease", revision: good },
         "RolledBack",
-        `revision ${revision} of the release was left ${status} and is rolled back to revision ${oldest}`,
+        `revision ${revision} of the release was left ${status} and is rolled back to revision ${good}`,
       )
     : act(
         { _tag: "UninstallRelease" },
@@ -329,7 +355,7 @@ const releaseVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
   const { status, revision } = seen.release.value
   switch (status) {
     case "deployed":
-      return wakeVerdict(seen) ?? repairVerdict(seen)
+      return wakeVerdict(seen) ?? upgradeStep(seen, seen.release.value) ?? repairVerdict(seen)
     case "uninstalled":
       return act({ _tag: "InstallRelease" }, "Creating", `installing vcluster ${seen.chartVersion}`)
     case "uninstalling":
@@ -339,7 +365,7 @@ const releaseVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
         "uninstall vcluster: an earlier uninstall was interrupted; removed it to install again",
       )
     default: {
-      const recovery = recoveryVerdict(seen, seen.release.value)
+      const recovery = upgradeRecovery(seen, seen.release.value) ?? recoveryVerdict(seen, seen.release.value)
       const held = status.startsWith("pending-") && !seen.writerGone
       return held ? { ...recovery, step: { _tag: "CheckWriter", revision, status } } : recovery
     }
@@ -450,6 +476,11 @@ export const passingOver = (
   quotaApplied: seen.quotaApplied || !may("ApplyQuota"),
   lostObjects: may("ReapplyRelease") ? seen.lostObjects : seen.lostObjects.filter(({ vital }) => vital),
   kubeconfigPublished: seen.kubeconfigPublished || (seen.everServed && !may("PublishKubeconfig")),
+  upgrade: {
+    ...seen.upgrade,
+    due: seen.upgrade.due && may("BeginUpgrade"),
+    begun: may("UpgradeRelease") ? seen.upgrade.begun : Option.none(),
+  },
 })
 
 /** A few of them by name. */
@@ -527,5 +558,7 @@ export const judgeTarget = (seen: TargetObservation): TargetVerdict => {
   if (!seen.quotaApplied) {
     return act({ _tag: "ApplyQuota" }, "Creating", "applying the quota of the host namespace")
   }
-  return releaseVerdict(seen) ?? duringResync(seen, resyncVerdict(seen) ?? gateVerdict(seen))
+  const release = releaseVerdict(seen)
+  if (release !== undefined) return release
+  return upgradeVerdict(seen, duringResync(seen, resyncVerdict(seen) ?? gateVerdict(seen)), unreachableAfter)
 }

@@ -28,7 +28,7 @@ import { applyQuota } from "./quota.ts"
 import { deployedRecord } from "./releaseObjects.ts"
 import { replaceRefused } from "./replaceRefused.ts"
 import { beginResync, restartControlPlane } from "./resync.ts"
-import type { InlineStep, LostObject, SleepStep, SlotStep } from "./TargetState.ts"
+import type { InlineStep, LostObject, SleepStep, SlotStep, UpgradeStep } from "./TargetState.ts"
 import { vclusterValues } from "./VclusterValues.ts"
 import { asWriter, findWriter, type OwnPod } from "./writer.ts"
 
@@ -165,7 +165,7 @@ const checkWriter = Effect.fn("Target.checkWriter")(function* (
 export const runInline = Effect.fnUntraced(function* (
   instance: PlatformInstance,
   record: Option.Option<InstanceRecord>,
-  step: Exclude<InlineStep, SleepStep>,
+  step: Exclude<InlineStep, SleepStep | UpgradeStep>,
 ): Effect.fn.Return<
   StepResult,
   OperationError,
@@ -211,7 +211,7 @@ export const runInline = Effect.fnUntraced(function* (
   }
 })
 
-/** Only new releases have it: another value would restart a control plane that is there. */
+/** Only new releases have it, and upgraded ones: another value restarts a control plane that is there. */
 const priorityOfControlPlane = Effect.gen(function* () {
   const state = yield* (yield* Protection).state
   return Option.exists(state, ({ priority }) => priority) ? { priorityClassName: PRIORITY_CLASS } : {}
@@ -258,20 +258,32 @@ export const runInSlot = Effect.fn("Target.helm")(function* (
       onSome: (imageRegistry) => ({ imageRegistry }),
     }),
   }
+  const values = vclusterValues({
+    hostNamespace: release.namespace,
+    ...images,
+    ...(yield* priorityOfControlPlane),
+  })
   switch (step._tag) {
     case "FinishPredecessor":
       return yield* finishPredecessor(instance)
     case "InstallRelease":
       yield* helm
-        .install(
-          release,
-          vclusterValues({ hostNamespace: release.namespace, ...images, ...(yield* priorityOfControlPlane) }),
-        )
+        .install(release, values)
         .pipe(
           counted("install"),
           asWriter(key),
           Effect.mapError(failing(`install vcluster ${helm.chartVersion}`)),
         )
+      break
+    case "UpgradeRelease":
+      yield* Option.match(step.carryOn, {
+        onNone: () => helm.upgrade(release, values),
+        onSome: (revision) => helm.rollback(release, revision),
+      }).pipe(
+        counted("upgrade"),
+        asWriter(key),
+        Effect.mapError(failing(`upgrade vcluster ${helm.chartVersion}`)),
+      )
       break
     case "UninstallRelease":
       yield* helm

@@ -10,7 +10,7 @@ const outcome = (exit: Exit.Exit<void, HelmError>): string => {
 }
 
 export const counted =
-  (operation: "install" | "uninstall" | "rollback" | "repair") =>
+  (operation: "install" | "upgrade" | "uninstall" | "rollback" | "repair") =>
   <R>(run: Effect.Effect<void, HelmError, R>): Effect.Effect<void, HelmError, R> =>
     Effect.onExit(run, (exit) =>
       increment("platform_operator_helm_runs_total", { operation, outcome: outcome(exit) }),

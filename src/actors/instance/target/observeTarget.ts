@@ -21,6 +21,7 @@ import type {
   SleepState,
   TargetObservation,
 } from "./TargetState.ts"
+import type { UpgradeState } from "./upgrade.ts"
 
 export const RELEASE_NAME = "vcluster"
 
@@ -65,6 +66,7 @@ export interface TargetKnowledge {
   readonly probe: ProbeState
   readonly protectionKnown: boolean
   readonly chartVersion: string
+  readonly upgrade: UpgradeState
   readonly operatorNamespace: string
   readonly storageRoot: string
   readonly workloadPolicies: ReadonlyArray<KubeManifest>
@@ -191,5 +193,6 @@ export const observeTarget = (view: InstanceView, knowledge: TargetKnowledge): T
     server: targetServer(key),
     probe: knowledge.probe,
     chartVersion: knowledge.chartVersion,
+    upgrade: knowledge.upgrade,
   }
 }

@@ -51,12 +51,16 @@ export interface StoredRelease {
   /** Of the record it was read from: a revision's manifest never changes. */
   readonly recordUID: string
   readonly objects: ReadonlyArray<KubeManifest>
+  /** The version of its chart. */
+  readonly chartVersion: Option.Option<string>
   /** The version of each object that was looked at last, by `kind/name`, and what came of it. */
   readonly looked: Map<string, { readonly version: string; readonly edited: boolean }>
 }
 
 export interface ReleaseLook {
   readonly stored: Option.Option<StoredRelease>
+  /** The version of its chart, where it is deployed. */
+  readonly chartVersion: Option.Option<string>
   readonly lost: ReadonlyArray<LostObject>
   /** Why the stored release cannot be read. */
   readonly problem: Option.Option<string>
@@ -160,10 +164,11 @@ export const readRelease = Effect.fn("Target.readRelease")(function* (
   const release = releaseRef(key)
   const recordUID = record.metadata.uid
   if (Option.isSome(known) && known.value.recordUID === recordUID) return known.value
-  const objects = yield* helm.objects(release, revision)
+  const { objects, chartVersion } = yield* helm.stored(release, revision)
   return {
     recordUID,
     objects: objects.map((manifest) => placed(release.namespace, manifest)),
+    chartVersion,
     looked: new Map(),
   }
 })
@@ -174,7 +179,12 @@ export const lookAtRelease = Effect.fn("Target.lookAtRelease")(function* (
   view: InstanceView,
   known: Option.Option<StoredRelease>,
 ): Effect.fn.Return<ReleaseLook, KubeError, Helm | Kubernetes> {
-  const nothing: ReleaseLook = { stored: known, lost: [], problem: Option.none() }
+  const nothing: ReleaseLook = {
+    stored: known,
+    chartVersion: Option.none(),
+    lost: [],
+    problem: Option.none(),
+  }
   const deployed = deployedRecord(key, view.releaseSecrets)
   // While Helm is at work, or its release is to be set right first, nothing is compared.
   if (Option.isNone(deployed)) return nothing
@@ -186,5 +196,6 @@ export const lookAtRelease = Effect.fn("Target.lookAtRelease")(function* (
   const stored = read.success
   const lost: Array<LostObject> = []
   for (const manifest of stored.objects) lost.push(...Option.toArray(yield* lookAt(stored, view, manifest)))
-  return { stored: Option.some(stored), lost, problem: Option.none() }
+  const { chartVersion } = stored
+  return { stored: Option.some(stored), chartVersion, lost, problem: Option.none() }
 })

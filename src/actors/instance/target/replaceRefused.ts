@@ -46,7 +46,7 @@ export const replaceRefused = Effect.fn("Target.replaceRefused")(
     const helm = yield* Helm
     const kubernetes = yield* Kubernetes
     const release = releaseRef(key)
-    for (const object of yield* helm.objects(release, revision)) {
+    for (const object of (yield* helm.stored(release, revision)).objects) {
       const manifest = placed(release.namespace, object)
       const kind = kindOf(manifest)
       if (kind === undefined || edited?.has(objectName(kind, manifest)) === false) continue

@@ -26,7 +26,13 @@ describe("an uninstall", () => {
 
   it.effect("has failed when Helm says that it is done and a record is left", () =>
     Effect.gen(function* () {
-      const left = { revision: 3, status: "uninstalling", lastDeployed: Option.none(), oldest: 1 } as const
+      const left = {
+        revision: 3,
+        status: "uninstalling",
+        lastDeployed: Option.none(),
+        lastSuperseded: Option.none(),
+        oldest: 1,
+      } as const
       const error = yield* Effect.flip(uninstalled(Option.some(left)))
       assert.deepStrictEqual(
         { reason: error.reason, message: error.message },

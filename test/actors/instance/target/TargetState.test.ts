@@ -156,6 +156,7 @@ describe("a release left", () => {
       everServed: boolean,
       string,
       oldest?: number,
+      lastSuperseded?: number,
     ]
   > = [
     ["deployed", 1, 1, true, "Ready"],
@@ -167,6 +168,8 @@ describe("a release left", () => {
     // Each try to roll back has failed, so that the first revision is in the history no more.
     ["failed", 9, undefined, true, "Act RollbackRelease 5: RolledBack", 5],
     ["pending-rollback", 9, undefined, true, "Act RollbackRelease 5: RolledBack", 5],
+    // What was deployed before an upgrade is in the history, too.
+    ["failed", 3, undefined, true, "Act RollbackRelease 2: RolledBack", 1, 2],
     ["failed", 2, 1, true, "Act RollbackRelease 1: RolledBack"],
     ["pending-upgrade", 5, 3, true, "Act RollbackRelease 3: RolledBack"],
     ["pending-rollback", 5, 3, true, "Act RollbackRelease 3: RolledBack"],
@@ -177,13 +180,19 @@ describe("a release left", () => {
     ["superseded", 2, 1, true, "Act RollbackRelease 1: RolledBack"],
     ["unknown", 1, undefined, false, "Act UninstallRelease: TargetError"],
   ]
-  for (const [status, revision, lastDeployed, everServed, expected, oldest = 1] of rows) {
+  for (const [status, revision, lastDeployed, everServed, expected, oldest = 1, lastSuperseded] of rows) {
     const use = everServed ? "in use before" : "never in use"
     it(`${status} at revision ${revision}, ${use}: ${expected}`, () => {
       const verdict = judgeTarget({
         ...healthy,
         everServed,
-        release: Option.some({ revision, status, lastDeployed: Option.fromNullishOr(lastDeployed), oldest }),
+        release: Option.some({
+          revision,
+          status,
+          lastDeployed: Option.fromNullishOr(lastDeployed),
+          lastSuperseded: Option.fromNullishOr(lastSuperseded),
+          oldest,
+        }),
       })
       const to =
         verdict._tag === "Act" && verdict.step._tag === "RollbackRelease" ? verdict.step.revision : undefined
@@ -199,7 +208,7 @@ describe("a release left", () => {
     ["uninstalling", false],
   ] as const) {
     it(`${status} is ${held ? "looked at for a writer that lives" : "nobody's any more"}`, () => {
-      const release = Option.some({ revision: 3, status, lastDeployed: Option.some(2), oldest: 1 })
+      const release = Option.some({ ...deployed, revision: 3, status, lastDeployed: Option.some(2) })
       const [checked, known] = [false, true].map((writerGone) =>
         judgeTarget({ ...healthy, release, writerGone }),
       )
@@ -217,6 +226,7 @@ describe("a release left", () => {
       revision: 1,
       status: "pending-install",
       lastDeployed: Option.none(),
+      lastSuperseded: Option.none(),
       oldest: 1,
     } as const)
     const message = messageOf({ ...empty, release })
@@ -350,6 +360,7 @@ const observations = Arbitrary.schema(
         status,
         revision: raw.revision,
         lastDeployed: Option.fromNullishOr(raw.lastDeployed),
+        lastSuperseded: Option.none(),
         oldest: 1,
       })),
       releaseProblem: Option.none(),

@@ -62,9 +62,9 @@ const looking = (manifest: KubeManifest, live: KubeObject, becomes: KubeObject |
   const services = Layer.merge(
     Layer.mock(Helm, {
       chartVersion: "0.37.3",
-      objects: (_, revision) => {
+      stored: (_, revision) => {
         requests.push(`record ${revision}`)
-        return Effect.succeed([manifest])
+        return Effect.succeed({ objects: [manifest], chartVersion: Option.some("0.37.3") })
       },
     }),
     Layer.mock(Kubernetes, {
