@@ -8,6 +8,7 @@ import {
   ANNOTATION_DRIFT,
   ANNOTATION_PLAN,
   ANNOTATION_SLEEP,
+  ANNOTATION_UPGRADE_VCLUSTER,
   ANNOTATION_WINDOW,
   LABEL_HOST_NAMESPACE,
 } from "../../src/schema/Names.ts"
@@ -339,6 +340,32 @@ const drift: Workload = {
   }),
 }
 
+const chartOf = (world: World) =>
+  world.admin.get(Kinds.StatefulSet, inHost(world, "vcluster"))?.metadata.labels?.chart
+
+/** To the chart of the operator that takes the place of an earlier one. */
+const vcluster: Workload = {
+  name: "a vCluster upgrade",
+  before: { chartVersion: "0.36.1" },
+  prepare: Effect.fnUntraced(function* (world) {
+    yield* installed()(world)
+    yield* Effect.sleep("1 minute")
+  }),
+  run: Effect.fnUntraced(function* (world) {
+    if (chartOf(world) !== "vcluster-0.36.1") raise(`it has ${chartOf(world)}`)
+    const inside = findInside(world, Kinds.Namespace, "kube-system")?.metadata.uid
+    yield* act(() => world.edit({ metadata: { annotations: { [ANNOTATION_UPGRADE_VCLUSTER]: "true" } } }))
+    yield* until(
+      () => isTold(world, "VclusterUpgraded") && world.isReady(),
+      patience,
+      "it has the operator's chart",
+    )
+    if (chartOf(world) === "vcluster-0.36.1") raise("it has the chart that it had")
+    if (findInside(world, Kinds.Namespace, "kube-system")?.metadata.uid !== inside) raise("another cluster")
+    yield* until(() => workloadsOf(world) > 0, patience, "what ran inside runs")
+  }),
+}
+
 const readoption: Workload = {
   name: "a retained instance that comes back",
   prepare: installed({ deletionPolicy: "Retain" }),
@@ -371,6 +398,7 @@ export const workloads = {
   sleep,
   approval,
   drift,
+  vcluster,
   readoption,
   two,
 }

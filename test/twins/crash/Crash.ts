@@ -6,7 +6,7 @@ import { Unanswered } from "../helm/Session.ts"
 import { runSimulation, type Simulation } from "../simulation/Simulation.ts"
 import { editByHand, keepInvariants } from "../world/Invariants.ts"
 import type { Lost } from "../world/OperatorPod.ts"
-import type { Death, Operator } from "../world/Operators.ts"
+import type { Death, Operator, OtherRelease } from "../world/Operators.ts"
 import { makeWorld, type World, type WorldOptions } from "../world/World.ts"
 import { type Answer, Copies, type Told } from "./Copies.ts"
 import type { CrashPlan, EdgeCall, Moment } from "./Edge.ts"
@@ -16,6 +16,8 @@ import { type Again, type CrashPoint, formatPoint, spread } from "./Point.ts"
 export interface Workload {
   readonly name: string
   readonly world?: WorldOptions
+  /** The operator's release that prepares, where it is another one: its successor is the one that dies. */
+  readonly before?: OtherRelease
   /** What has happened before, with the operator running and never killed. */
   readonly prepare?: (world: World) => Effect.Effect<void, never, Simulation | Scope.Scope>
   /** Returns when what it began has ended, and nothing will come after it but what is idle. */
@@ -201,6 +203,11 @@ const perform = (workload: Workload, seed: number, script: Script, options: Play
     const world = { ...made, edit: editByHand(made, invariants) }
     script.world = world
     const { elapsed } = world.simulation
+    if (workload.before !== undefined) {
+      const earlier = yield* world.startOperator({ release: workload.before })
+      if (workload.prepare !== undefined) yield* workload.prepare(world)
+      yield* earlier.stop
+    }
     operator = yield* world.startOperator({
       death: () => script.point?.death ?? "container",
       plan: script.plan,
@@ -215,7 +222,7 @@ const perform = (workload: Workload, seed: number, script: Script, options: Play
         if (death !== undefined) operator?.killNow(death)
       },
     })
-    if (workload.prepare !== undefined) yield* workload.prepare(world)
+    if (workload.prepare !== undefined && workload.before === undefined) yield* workload.prepare(world)
     script.phase = "during"
     const began = elapsed()
     yield* workload.run(world)
