@@ -1,6 +1,7 @@
 // What users and the world do to an operator, each to its end: the crash tests play them with the operator killed at any of
 // its calls.
 import { DateTime, Duration, Effect, Predicate } from "effect"
+import releaseJson from "../../release.json" with { type: "json" }
 import { POLICY_NAME } from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import {
   ANNOTATION_APPROVE,
@@ -17,6 +18,7 @@ import { formatTime } from "../../src/schema/Time.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject, ObjectRef, ResourceKind } from "../../src/services/Kubernetes/Kubernetes.ts"
 import type { Workload } from "../twins/crash/Crash.ts"
+import { deaths } from "../twins/crash/Point.ts"
 import { until } from "../twins/simulation/Simulation.ts"
 import { key, type World } from "../twins/world/World.ts"
 import { deletionWorkloads } from "./deletionWorkloads.ts"
@@ -340,8 +342,12 @@ const drift: Workload = {
   }),
 }
 
+const embeddedChart = releaseJson.vcluster.chartVersion
 const chartOf = (world: World) =>
   world.admin.get(Kinds.StatefulSet, inHost(world, "vcluster"))?.metadata.labels?.chart
+
+/** While its vCluster runs. */
+const clusterInside = (world: World) => findInside(world, Kinds.Namespace, "kube-system")?.metadata.uid
 
 /** To the chart of the operator that takes the place of an earlier one. */
 const vcluster: Workload = {
@@ -353,17 +359,51 @@ const vcluster: Workload = {
   }),
   run: Effect.fnUntraced(function* (world) {
     if (chartOf(world) !== "vcluster-0.36.1") raise(`it has ${chartOf(world)}`)
-    const inside = findInside(world, Kinds.Namespace, "kube-system")?.metadata.uid
+    const inside = clusterInside(world)
     yield* act(() => world.edit({ metadata: { annotations: { [ANNOTATION_UPGRADE_VCLUSTER]: "true" } } }))
     yield* until(
       () => isTold(world, "VclusterUpgraded") && world.isReady(),
       patience,
       "it has the operator's chart",
     )
-    if (chartOf(world) === "vcluster-0.36.1") raise("it has the chart that it had")
-    if (findInside(world, Kinds.Namespace, "kube-system")?.metadata.uid !== inside) raise("another cluster")
+    if (chartOf(world) !== `vcluster-${embeddedChart}`) raise(`it has ${chartOf(world)}`)
+    yield* until(() => clusterInside(world) === inside, patience, "it is the same cluster")
     yield* until(() => workloadsOf(world) > 0, patience, "what ran inside runs")
   }),
+}
+
+/** Its image cannot be had. */
+const vclusterBack: Workload = {
+  ...vcluster,
+  name: "a vCluster upgrade that is rolled back",
+  world: { settings: { installTimeout: Duration.minutes(5) } },
+  run: Effect.fnUntraced(function* (world) {
+    const inside = clusterInside(world)
+    yield* act(() => world.node.images.remove(`ghcr.io/loft-sh/vcluster-oss:${embeddedChart}`))
+    yield* act(() => world.edit({ metadata: { annotations: { [ANNOTATION_UPGRADE_VCLUSTER]: "true" } } }))
+    yield* until(
+      () => isTold(world, "VclusterNotUpgraded") && world.isReady() && chartOf(world) === "vcluster-0.36.1",
+      patience,
+      "it has the chart again that it had",
+    )
+    yield* until(() => clusterInside(world) === inside, patience, "it is the same cluster")
+    yield* until(() => workloadsOf(world) > 0, patience, "what ran inside runs")
+  }),
+  tolerates: [
+    ...deaths.map(
+      (death) =>
+        [
+          death,
+          /^object host Secret \S+\/sh\.helm\.release\.v1\.vcluster\.v3: - "status": "deployed", \+ "status": "superseded",$/,
+          "an upgrade that helm was killed in is ended under one more revision before that is rolled back",
+        ] as const,
+    ),
+    [
+      "power",
+      /^object host PlatformInstance \S+: - (.*)\\"why\\":.* \+ \1\\"why\\":\\"the vCluster was not ready again within 5 minutes: /,
+      "a node that has lost its power says something else of a pod that does not come up, or nothing yet",
+    ],
+  ],
 }
 
 const readoption: Workload = {
@@ -399,6 +439,7 @@ export const workloads = {
   approval,
   drift,
   vcluster,
+  vclusterBack,
   readoption,
   two,
 }
