@@ -175,7 +175,7 @@ const answer = async (options: ApiOptions, incoming: IncomingMessage, response: 
   }
   const { api, enter, logs, now } = options
   const handle = (asked: ApiRequest) => enter(() => api.handle(asked))
-  if (answerInto({ handle, logs, now }, request, response)) return
+  if (answerInto({ handle, subscribe: api.subscribe, logs, now }, request, response)) return
   if (isWatch(request)) watch(options, request, response)
   else {
     const found = handle(request)

@@ -1,7 +1,7 @@
 // What leads into a pod. In a simulated cluster no container runs, so that nothing does, but for one thing: the operator is
 // real, and its log is that of its pod.
 import type { ServerResponse } from "node:http"
-import type { ApiAnswer, ApiRequest } from "../../test/twins/kubernetes/ApiServer.ts"
+import type { ApiAnswer, ApiRequest, ApiServer } from "../../test/twins/kubernetes/ApiServer.ts"
 import { at } from "../../test/twins/kubernetes/Json.ts"
 import { forbidden, reasonless } from "../../test/twins/kubernetes/Status.ts"
 
@@ -21,9 +21,6 @@ export interface PodLogs {
 }
 
 const KEPT = 10_000
-
-/** Milliseconds: so often whoever follows a log is asked whether its pod is there. */
-const LOOK_EVERY = 500
 
 export const makePodLogs = (): PodLogs => {
   const logs = new Map<string, { lines: Array<LogLine>; listeners: Set<(line: LogLine) => void> }>()
@@ -69,6 +66,8 @@ const intoOf = ({ path }: ApiRequest): Into | undefined => {
 
 export interface PodLogOptions {
   readonly handle: (request: ApiRequest) => ApiAnswer
+  /** Tells what becomes of a pod. */
+  readonly subscribe: ApiServer["subscribe"]
   readonly logs: PodLogs
   /** In the simulated world, as logs have it. */
   readonly now: () => Date
@@ -137,14 +136,12 @@ export const answerInto = (
   if (into === undefined) return false
   refuseWithoutRight(options, request, into)
   const { kind, name, namespace, query, what } = into
-  const look = () =>
-    options.handle({
-      ...request,
-      method: "GET",
-      path: `/api/v1/namespaces/${namespace}/${kind}/${name}`,
-      accept: "application/json",
-    })
-  const found = look()
+  const found = options.handle({
+    ...request,
+    method: "GET",
+    path: `/api/v1/namespaces/${namespace}/${kind}/${name}`,
+    accept: "application/json",
+  })
   const lines = what === "log" && found.status === 200 ? options.logs.of(name) : undefined
   if (found.status === 200 && lines === undefined)
     throw reasonless(
@@ -167,11 +164,11 @@ export const answerInto = (
   const stop = options.logs.follow(name, (line) => response.write(shown(line)))
   const uid = at(found.body, "metadata", "uid")
   // It ends with its pod.
-  const ending = setInterval(() => {
-    if (at(look().body, "metadata", "uid") !== uid) response.end()
-  }, LOOK_EVERY)
+  const unsubscribe = options.subscribe(({ type, object }) => {
+    if (type === "DELETED" && object.metadata.uid === uid) response.end()
+  })
   response.on("close", () => {
-    clearInterval(ending)
+    unsubscribe()
     stop()
   })
   return true

@@ -68,7 +68,7 @@ export const Upgrade = ({ object }: Props) => {
   const { t } = useWords()
   const { upgrade } = dayTwoOf(object)
   if (upgrade === undefined) return null
-  const { state, from, to, since, why = "" } = upgrade
+  const { state, from = "?", to = "?", since, why = "" } = upgrade
   if (state === "asked") return t("has the operator's chart, or is upgraded to it")
   const words = {
     upgrading: t("is upgraded from chart {{from}} to {{to}}, begun", { from, to }),
