@@ -38,10 +38,13 @@ const sealedIn = (content: unknown): Sealed => {
   const keep = (set: Set<string>, value: unknown) => {
     if (typeof value === "string") set.add(value)
   }
+  /** An alias of YAML can lead back to where it stands. */
+  const seen = new Set<unknown>()
   const pending: Array<unknown> = [content]
   while (pending.length > 0) {
     const one = pending.pop()
-    if (typeof one !== "object" || one === null) continue
+    if (typeof one !== "object" || one === null || seen.has(one)) continue
+    seen.add(one)
     const fields: Readonly<Record<string, unknown>> = { ...one }
     keep(salts, fields.encryptionsalt)
     if (typeof fields.state === "object" && fields.state !== null && "salt" in fields.state) {
