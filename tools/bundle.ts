@@ -12,7 +12,7 @@ const entries: Readonly<Record<string, string>> = {
   main: "src/main.ts",
   runner: "src/services/Pulumi/runner/main.ts",
   cleanup: "src/services/Cleanup/main.ts",
-  "rotate-passphrase": "src/services/Pulumi/rotation/main.ts",
+  "rotate-passphrase": "src/services/Rotation/main.ts",
   "kubectl-pi": "src/cli/main.ts",
 }
 /** Run by themselves, from a PATH, by whichever Node.js is there. */

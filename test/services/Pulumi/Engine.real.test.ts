@@ -12,7 +12,6 @@ import { projectName } from "../../../src/services/Pulumi/Layout.ts"
 import type { PulumiOptions } from "../../../src/services/Pulumi/Options.ts"
 import { type OperationProgress, type OperationRequest, Pulumi } from "../../../src/services/Pulumi/Pulumi.ts"
 import { PulumiLive } from "../../../src/services/Pulumi/PulumiLive.ts"
-import { rotateInstance } from "../../../src/services/Pulumi/Rotation.ts"
 import { StateStoreLive } from "../../../src/services/StateStore/StateStoreLive.ts"
 import { machine } from "../../support/machine.ts"
 import { programPath } from "./apiServer.ts"
@@ -298,38 +297,6 @@ describe("the real engine", () => {
         assert.strictEqual(/secure: .*/.exec(second)?.[0], /secure: .*/.exec(first)?.[0])
         yield* run({ config: new Map() })
         assert.notInclude(yield* fs.readFileString(file), "password")
-      }).pipe(Effect.scoped, Effect.provide(machine)),
-    3_600_000,
-  )
-
-  it.live(
-    "reads what has been given another passphrase with the new one, and refuses the old one",
-    () =>
-      Effect.gen(function* () {
-        const { run, fs, root, instance } = yield* scene(good)
-        const secretConfig = new Map([["password", Redacted.make("hunter2hunter2")]])
-        yield* run({ secretConfig })
-        yield* run({ secretConfig })
-        const passphrases = { from: "correct horse battery", to: "another horse" }
-        const rotated = yield* rotateInstance(instance, passphrases)
-        // Settings, state, its .bak, two checkpoints, two entries of the history and the exports.
-        assert.isAtLeast(rotated.changed, 8, JSON.stringify(rotated))
-        assert.deepStrictEqual(rotated.unreadable, [])
-        assert.include((yield* Effect.flip(run({ secretConfig }))).message, "passphrase")
-        yield* fs.writeFileString(`${root}/passphrase`, passphrases.to)
-        const cli = (...args: ReadonlyArray<string>) =>
-          execFileSync(pulumiPath ?? "", [...args, "--stack", "instance", "--non-interactive"], {
-            cwd: `${instance}/project`,
-            env: { HOME: root, PATH: process.env.PATH, PULUMI_CONFIG_PASSPHRASE_FILE: `${root}/passphrase` },
-          }).toString()
-        assert.include(cli("stack", "output", "--json", "--show-secrets"), "secret-kubeconfig")
-        assert.include(cli("config", "get", "password"), "hunter2hunter2")
-        assert.include(cli("stack", "history", "--json", "--show-secrets"), "hunter2hunter2")
-        const [name = ""] = exportNames(yield* fs.readDirectory(`${instance}/exports`))
-        const exported = `${root}/exported.json`
-        yield* fs.writeFile(exported, gunzipSync(yield* fs.readFile(`${instance}/exports/${name}`)))
-        cli("stack", "import", "--file", exported)
-        assert.deepStrictEqual((yield* run({ secretConfig })).changes, { same: 2 })
       }).pipe(Effect.scoped, Effect.provide(machine)),
     3_600_000,
   )
