@@ -1,5 +1,5 @@
 // kubectl as a child: the one way in which this program reaches a cluster.
-import { Context, Data, Effect, Fiber, Layer, Schema, Stream } from "effect"
+import { Context, Data, Effect, Fiber, Layer, Redacted, Schema, Stream } from "effect"
 import { ChildProcess, ChildProcessSpawner } from "effect/process"
 
 /** Says what went wrong and what to do; `exitCode` is what the program ends with. */
@@ -42,6 +42,12 @@ export class Kubectl extends Context.Service<
   {
     /** What it prints; its own words are the error. */
     readonly run: (where: Where, args: ReadonlyArray<string>) => Effect.Effect<string, PiError>
+    /** The same, with a text on its standard input: what is secret goes that way. */
+    readonly feed: (
+      where: Where,
+      args: ReadonlyArray<string>,
+      input: Redacted.Redacted,
+    ) => Effect.Effect<string, PiError>
     /** Line by line, until it ends. */
     readonly lines: (where: Where, args: ReadonlyArray<string>) => Stream.Stream<string, PiError>
   }
@@ -85,23 +91,27 @@ const make = (program: string) =>
   Effect.gen(function* () {
     const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
     const missing = () => cannot(`${program} cannot be run: install it, or put it in the PATH`)
-    const spawn = (where: Where, args: ReadonlyArray<string>) =>
+    const spawn = (where: Where, args: ReadonlyArray<string>, stdin: ChildProcess.CommandInput) =>
       spawner
         .spawn(
           // Credential helpers need the whole environment, and some ask.
           ChildProcess.make(program, [...whereArgs(where), ...args], {
             extendEnv: true,
-            stdin: "inherit",
+            stdin,
             // In a group of its own it could not read from the terminal.
             detached: false,
             forceKillAfter: "5 seconds",
           }),
         )
         .pipe(Effect.mapError(missing))
-    const lines = (where: Where, args: ReadonlyArray<string>): Stream.Stream<string, PiError> =>
+    const lines = (
+      where: Where,
+      args: ReadonlyArray<string>,
+      stdin: ChildProcess.CommandInput = "inherit",
+    ): Stream.Stream<string, PiError> =>
       Stream.unwrap(
         Effect.gen(function* () {
-          const child = yield* spawn(where, args)
+          const child = yield* spawn(where, args, stdin)
           let stderr = ""
           const heard = yield* decodeText(child.stderr).pipe(
             Stream.runForEach((text) =>
@@ -124,9 +134,13 @@ const make = (program: string) =>
           )
         }),
       )
+    const whole = (all: Stream.Stream<string, PiError>) =>
+      Effect.map(Stream.runCollect(all), (each) => each.join("\n"))
     return Kubectl.of({
-      lines,
-      run: (where, args) => Effect.map(Stream.runCollect(lines(where, args)), (all) => all.join("\n")),
+      lines: (where, args) => lines(where, args),
+      run: (where, args) => whole(lines(where, args)),
+      feed: (where, args, input) =>
+        whole(lines(where, args, Stream.make(new TextEncoder().encode(Redacted.value(input))))),
     })
   })
 

@@ -6,9 +6,9 @@ import { cannot, getJson, Kubectl } from "./Kubectl.ts"
 import { instanceArgument, root, where } from "./root.ts"
 import { ageOf, type Colour, Colours, type Paint, painter, plain } from "./Words.ts"
 
-const SELECTOR = "--selector=app.kubernetes.io/name=platform-operator"
+export const SELECTOR = "--selector=app.kubernetes.io/name=platform-operator"
 const CONTAINER = "operator"
-const NAMESPACE = "platform-operator"
+export const NAMESPACE = "platform-operator"
 
 /** Of operators that run and of which none works there is no line in any log. */
 const whoLeads = (operatorNamespace: string): string =>

@@ -7,9 +7,20 @@ import { logs } from "./logs.ts"
 import { plan } from "./plan.ts"
 import { retry } from "./retry.ts"
 import { root } from "./root.ts"
+import { rotatePassphrase } from "./rotatePassphrase.ts"
 import { status } from "./status.ts"
 import { trace } from "./trace.ts"
 
-export const commands = [status, history, plan, events, logs, retry, kubeconfig, trace] as const
+export const commands = [
+  status,
+  history,
+  plan,
+  events,
+  logs,
+  retry,
+  kubeconfig,
+  trace,
+  rotatePassphrase,
+] as const
 
 export const pi = root.pipe(Command.withSubcommands(commands))

@@ -1,11 +1,11 @@
 // kubectl as a table: what it is asked for, and what it prints.
 
 import { NodeServices } from "@effect/platform-node"
-import { Console, Effect, Exit, Layer, Stream } from "effect"
+import { Console, Effect, Exit, Layer, Redacted, Stream } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import { TestConsole } from "effect/testing"
-import { cannot, explained, Kubectl, PiError, whereArgs } from "../../src/cli/Kubectl.ts"
+import { cannot, explained, Kubectl, PiError, type Where, whereArgs } from "../../src/cli/Kubectl.ts"
 import { outputLayer } from "../../src/cli/Output.ts"
 import { pi } from "../../src/cli/pi.ts"
 import { Colours } from "../../src/cli/Words.ts"
@@ -16,13 +16,19 @@ export interface Said {
   readonly exitCode: number
   /** What kubectl was asked, each as one line. */
   readonly asked: ReadonlyArray<string>
+  /** What it was given on its standard input. */
+  readonly fed: ReadonlyArray<string>
 }
 
-/** By the beginning of what it is asked; an `Error` is what it says on standard error. */
+/** By the beginning of what it is asked; an `Error` is what it says on standard error, a function what it says each time. */
 export type Answers = Readonly<Record<string, unknown>>
 
-const fake = (answers: Answers, asked: Array<string>) => {
-  const lines: Kubectl["Service"]["lines"] = (where, args) => {
+const fake = (answers: Answers, asked: Array<string>, fed: Array<string>) => {
+  const lines = (
+    where: Where,
+    args: ReadonlyArray<string>,
+    input?: string,
+  ): Stream.Stream<string, PiError> => {
     const line = [...args, ...whereArgs(where)].join(" ")
     asked.push(line)
     const key = Object.keys(answers)
@@ -30,12 +36,18 @@ const fake = (answers: Answers, asked: Array<string>) => {
       .toSorted((one, other) => other.length - one.length)[0]
     const found = key === undefined ? new Error(`nobody answers: ${line}`) : answers[key]
     if (found instanceof Error) return Stream.fail(cannot(explained(found.message, where)))
-    const text = typeof found === "string" ? found : JSON.stringify(found)
+    const given: unknown = typeof found === "function" ? found(line, input) : found
+    if (given instanceof Error) return Stream.fail(cannot(explained(given.message, where)))
+    const text = typeof given === "string" ? given : JSON.stringify(given)
     return Stream.fromIterable(text.split("\n"))
   }
   return Layer.succeed(Kubectl, {
-    lines,
+    lines: (where, args) => lines(where, args),
     run: (where, args) => Effect.map(Stream.runCollect(lines(where, args)), (all) => all.join("\n")),
+    feed: (where, args, input) => {
+      fed.push(Redacted.value(input))
+      return Effect.map(Stream.runCollect(lines(where, args, Redacted.value(input))), (all) => all.join("\n"))
+    },
   })
 }
 
@@ -59,8 +71,9 @@ const run = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
 export const runPi = (args: ReadonlyArray<string>, answers: Answers, colours = false) =>
   Effect.suspend(() => {
     const asked: Array<string> = []
+    const fed: Array<string> = []
     const services = Layer.mergeAll(
-      fake(answers, asked),
+      fake(answers, asked, fed),
       outputLayer,
       FetchHttpClient.layer,
       Layer.succeed(Colours, colours),
@@ -68,7 +81,7 @@ export const runPi = (args: ReadonlyArray<string>, answers: Answers, colours = f
     )
     return Effect.map(
       Effect.provide(run(args), Layer.provideMerge(services, NodeServices.layer)),
-      (said): Said => ({ ...said, asked }),
+      (said): Said => ({ ...said, asked, fed }),
     )
   })
 

@@ -40,7 +40,11 @@ export const piHelp: Effect.Effect<string, unknown> = Effect.gen(function* () {
       FetchHttpClient.layer,
       Layer.succeed(Colours, false),
       // Nothing asks a cluster for help.
-      Layer.succeed(Kubectl, { run: () => Effect.succeed(""), lines: () => Stream.empty }),
+      Layer.succeed(Kubectl, {
+        feed: () => Effect.succeed(""),
+        run: () => Effect.succeed(""),
+        lines: () => Stream.empty,
+      }),
     ).pipe(Layer.provideMerge(NodeServices.layer)),
   ),
 )
