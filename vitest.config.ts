@@ -62,6 +62,7 @@ export default defineConfig({
                   "test/e2e/drift.test.ts",
                   "test/e2e/image.test.ts",
                   "test/e2e/node.test.ts",
+                  "test/e2e/rotatePassphrase.test.ts",
                   "test/e2e/traces.test.ts",
                 ]
               : [],

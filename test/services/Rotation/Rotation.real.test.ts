@@ -10,7 +10,7 @@ import { passphrases } from "./Scene.ts"
 const planted = "planted-client-secret"
 
 describe.skipIf(pulumiPath === undefined)("a rotation, before the real engine", () => {
-  it.effect("has it work with the new passphrase, and refuse the one before", () =>
+  it.live("has it work with the new passphrase, and refuse the one before", () =>
     Effect.gen(function* () {
       const { fs, root, run, instance } = yield* scene(good)
       const secretConfig = new Map([["plantedSecret", Redacted.make(planted)]])
