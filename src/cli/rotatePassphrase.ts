@@ -85,6 +85,11 @@ const look = Effect.fnUntraced(function* (place: Where) {
       `Secret ${place.namespace}/${operator.secret} has no key ${operator.key}: put the passphrase back first`,
     )
   }
+  if (found.value.immutable === true) {
+    return yield* cannot(
+      `Secret ${place.namespace}/${operator.secret} is immutable: it could not get the new passphrase; make it anew without that, with the same content`,
+    )
+  }
   const rotation = yield* findSecret(place, rotationSecretName(operator))
   const isStopped = operator.deployment.metadata.annotations?.[ANNOTATION_REPLICAS] !== undefined
   const next = Option.flatMap(rotation, ({ data }) => Option.fromNullishOr(data?.[NEXT]))
@@ -279,6 +284,12 @@ const publish = Effect.fnUntraced(function* (place: Where) {
   )
 })
 
+/** After a failure of kubectl's: whether there is something to go on with. */
+const tellBegun = Effect.fnUntraced(function* (place: Where) {
+  const { next, isStopped } = yield* look(place)
+  if (Option.isSome(next) || isStopped) yield* step(`the rotation is begun: ${AGAIN}`)
+})
+
 const intention = (namespace: string, { operator, next, isStopped }: Look): string =>
   [
     `${namespace}/${operator.deployment.metadata.name}: ${Option.isSome(next) || isStopped ? "a rotation was begun, and goes on" : "a rotation"}`,
@@ -336,7 +347,11 @@ export const rotatePassphrase = Command.make(
       yield* Console.error(intention(namespace, found))
       return yield* misused("nothing was written: --yes does it")
     }
-    const done = yield* rotate(place, found)
+    const done = yield* rotate(place, found).pipe(
+      Effect.tapError(({ message }) =>
+        message.includes(AGAIN) ? Effect.void : Effect.ignore(tellBegun(place)),
+      ),
+    )
     const about = `${namespace}/${found.operator.secret}`
     yield* answer({ secret: about, done }, () => `${about}: the passphrase is rotated; ${done}`)
   }),

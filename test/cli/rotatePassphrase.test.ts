@@ -361,6 +361,29 @@ describe("rotate-passphrase", () => {
     }),
   )
 
+  it.effect("refuses a Secret that cannot be changed before anything is", () =>
+    Effect.gen(function* () {
+      const namespace = makeNamespace()
+      const there = namespace.secrets.get("own-secret")
+      namespace.secrets.set("own-secret", { metadata: {}, data: {}, ...there, ...{ immutable: true } })
+      const said = yield* rotate(namespace, "--yes")
+      assert.match(said.err, /Secret ops\/own-secret is immutable/)
+      assert.deepStrictEqual([said.fed, namespace.now().replicas], [[], 2])
+    }),
+  )
+
+  it.effect("says after a failure in the middle that the same command goes on", () =>
+    Effect.gen(function* () {
+      const namespace = makeNamespace()
+      const answers = { ...namespace.answers, "create --filename": new Error("the server is busy") }
+      const first = yield* runPi(["rotate-passphrase", "-n", "ops", "--yes"], answers)
+      assert.notInclude(first.err, "the rotation is begun")
+      const stuck = { ...namespace.answers, "patch deployment": new Error("the server is busy") }
+      const second = yield* runPi(["rotate-passphrase", "-n", "ops", "--yes"], stuck)
+      assert.match(second.err, /the rotation is begun: give the same command again, and it goes on/)
+    }),
+  )
+
   it("finds claim and Secret by what is mounted where the flags say, by default as the image has it", () => {
     const decoded = Schema.decodeUnknownSync(Deployment)
     const deployment = (spec: unknown) =>

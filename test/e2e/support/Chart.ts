@@ -14,8 +14,9 @@ export const installChart = async (...args: ReadonlyArray<string>): Promise<void
 }
 
 /** To the revision before, which had been waited for. */
-export const rollBackChart = async (): Promise<void> => {
-  await run(join(programs, "helm"), ["rollback", "platform-operator", "--namespace", operatorNamespace])
+export const rollBackChart = async (...args: ReadonlyArray<string>): Promise<void> => {
+  const inNamespace = ["--namespace", operatorNamespace]
+  await run(join(programs, "helm"), ["rollback", "platform-operator", ...inNamespace, ...args])
   await kubectl(["rollout", "status", ...deployment, "--timeout=300s"])
 }
 
