@@ -133,8 +133,8 @@ describe("a rotation of the passphrase", { timeout: 1_800_000 }, () => {
     const patch =
       '--patch={"metadata":{"annotations":{"platform.di-framework.dev/replicas-before-rotation":"1"}},"spec":{"replicas":0}}'
     await kubectl(["patch", "deployment", "platform-operator", "--type=merge", patch, ...inOperators])
-    const next = Buffer.from("the next one, of a command that was ended").toString("base64")
-    const data = `--patch={"data":{"next":"${next}"}}`
+    const next = `of a command that was ended at ${Date.now()}`
+    const data = `--patch={"data":{"next":"${Buffer.from(next).toString("base64")}"}}`
     await kubectl([
       "patch",
       "secret",
@@ -146,7 +146,7 @@ describe("a rotation of the passphrase", { timeout: 1_800_000 }, () => {
     const said = await rotate("--yes")
     assert.strictEqual(said.exitCode, 0, said.err)
     seen.push(await current())
-    assert.strictEqual(await current(), "the next one, of a command that was ended")
+    assert.strictEqual(await current(), next)
     await leader()
     await upgrade(["acme", "globex"])
   })
