@@ -111,13 +111,14 @@ const unpacked = (bytes: Uint8Array): Option.Option<string> => {
 
 const mayBeSealed = /\.(json|yaml)(\.gz)?(\.|$)|\/state-damaged/
 
-/** `cut`: it can no longer be understood. */
+/** `cut`: it cannot be understood as a whole. */
 const readSealed = Effect.fnUntraced(function* (file: string) {
   if (!mayBeSealed.test(file) || file.endsWith(".attrs")) return undefined
   const disk = yield* Disk
   const stat = yield* disk.lstat(file)
+  if (stat.size === 0) return undefined
+  if (stat.size > largest) return "cut"
   const bytes = yield* disk.readFile(file)
-  if (bytes.length === 0) return undefined
   const text = Option.getOrUndefined(unpacked(bytes))
   if (text === undefined) return "cut"
   if (!text.includes("v1:")) return undefined

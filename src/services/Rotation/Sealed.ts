@@ -14,26 +14,29 @@ export interface Sealed {
 const markKey = "4dabf18193072939515e22adb298388d"
 const secretMark = "1b47061264138c4ac30d75fd1eb44270"
 
-/** `secure` in settings, `salt` in a state, the marked object in its resources, `secret` in the config of the history. */
-const look = (found: unknown, salts: Set<string>, values: Set<string>): void => {
-  if (Array.isArray(found)) {
-    for (const each of found) look(each, salts, values)
-    return
-  }
-  if (!Predicate.isObject(found)) return
-  const fields: Readonly<Record<string, unknown>> = { ...found }
+/** `secure` in settings and in the config of the history, `salt` in a state, the marked object in its resources. */
+const look = (meaning: unknown): Sealed => {
+  const salts = new Set<string>()
+  const values = new Set<string>()
   const take = (into: Set<string>, value: unknown) => {
     if (typeof value === "string" && value.startsWith("v1:")) into.add(value)
   }
-  take(salts, fields.encryptionsalt)
-  if (fields.type === "passphrase" && Predicate.isObject(fields.state)) {
-    const state: Readonly<Record<string, unknown>> = { ...fields.state }
-    take(salts, state.salt)
+  /** An alias of YAML can lead back to where it stands. */
+  const seen = new Set<unknown>()
+  const pending: Array<unknown> = [meaning]
+  while (pending.length > 0) {
+    const one = pending.pop()
+    if (typeof one !== "object" || one === null || seen.has(one)) continue
+    seen.add(one)
+    const fields: Readonly<Record<string, unknown>> = { ...one }
+    take(salts, fields.encryptionsalt)
+    if (Predicate.isObject(fields.state) && "salt" in fields.state) take(salts, fields.state.salt)
+    if (fields[markKey] === secretMark) take(values, fields.ciphertext)
+    take(values, fields.secure)
+    if (fields.secure === true) take(values, fields.value)
+    for (const each of Object.values(fields)) pending.push(each)
   }
-  if (fields[markKey] === secretMark) take(values, fields.ciphertext)
-  take(values, fields.secure)
-  if (fields.secret === true) take(values, fields.string)
-  for (const each of Object.values(fields)) look(each, salts, values)
+  return { salts, values }
 }
 
 const understood = (text: string, isYaml: boolean): Option.Option<unknown> => {
@@ -46,12 +49,7 @@ const understood = (text: string, isYaml: boolean): Option.Option<unknown> => {
 
 /** Nothing when the text is cut off, or is of another form. */
 export const sealedIn = (text: string, form: "json" | "yaml"): Option.Option<Sealed> =>
-  Option.map(understood(text, form === "yaml"), (meaning) => {
-    const salts = new Set<string>()
-    const values = new Set<string>()
-    look(meaning, salts, values)
-    return { salts, values }
-  })
+  Option.map(understood(text, form === "yaml"), look)
 
 const token = /v1:[A-Za-z0-9+/=:]+/g
 

@@ -92,7 +92,7 @@ export const makeScene = Effect.fnUntraced(function* (passphrase = passphrases.o
     write(`${stack}.bak`, checkpoint(stateOf(salt(), key)))
     const history = join(backend, "history/platform-instance/instance/instance-1")
     write(`${history}.checkpoint.json.gz`, checkpoint(stateOf(salt(), key)))
-    const config = { "a:b": { string: key.seal("planted-secret"), secret: true, object: false } }
+    const config = { "a:b": { secure: key.seal("planted-secret") } }
     write(`${history}.history.json.gz`, asWritten({ kind: "update", config }))
     write(join(root, "exports/state-1.json.gz"), asWritten({ version: 3, deployment: stateOf(salt(), key) }))
     write(join(root, "state-before-repair.json"), asWritten({ version: 3, deployment: stateOf(salt(), key) }))
