@@ -205,7 +205,10 @@ describe("F40 a watch that falls silent", () => {
       const machine = yield* start()
       yield* machine.refuseWatch(Effect.never)
       yield* machine.page("zeta")
-      yield* TestClock.adjust("11 minutes")
+      yield* settle
+      const asked = machine.calls.flatMap((call) => (call._tag === "Watch" ? [call.request.timeoutSeconds] : []))
+      assert.lengthOf(asked, 1)
+      yield* TestClock.adjust(Duration.seconds((asked[0] ?? 0) + 17))
       yield* machine.connection
       assert.deepStrictEqual(summaries(machine.calls), ["list Any", "watch zeta", "watch zeta"])
     }),
