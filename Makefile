@@ -50,8 +50,8 @@ bench-world: install ## what the simulated world costs: its scenarios, and a mon
 bench-traces: install ## what traces cost the simulated world: its throughput with them beside that without
 	@$(call interruptible,node test/bench/traces.ts)
 
-simulate: install ## the whole simulation twice with each seed, 1 to 5 or SEED, PLANS=2000 pairs of deaths a run, FULL=1 for all; long
-	@$(call interruptible,SEED='$(SEED)' PLANS='$(or $(PLANS),2000)' FULL='$(FULL)' ONLY='$(ONLY)' node test/simulation/run.ts)
+simulate: install ## the whole simulation twice with each seed, 1 to 5 or SEED, PLANS=400 pairs of deaths a run, FULL=1 for all; long
+	@$(call interruptible,SEED='$(SEED)' PLANS='$(or $(PLANS),400)' FULL='$(FULL)' ONLY='$(ONLY)' node test/simulation/run.ts)
 
 mutants: install ## faults put into the sources, for the tests to catch: those made by hand, and SAMPLE=100 of SEED=1 of the generated
 	@$(call interruptible,SAMPLE='$(SAMPLE)' SEED='$(SEED)' ONLY='$(ONLY)' JOBS='$(JOBS)' node test/mutants/run.ts)
