@@ -118,7 +118,7 @@ export const history = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Lists the last 50 operations of an instance: what, why, when, how long, what came of it and what changed",
+    "Lists the last 50 operations of an instance: what, why, when, how long, what came of it and what changed; of looks that were taken again the newest",
   ),
   Command.withExamples([
     { command: "kubectl pi history one -n team-a" },

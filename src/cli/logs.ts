@@ -2,7 +2,8 @@
 import { Clock, Console, Effect, Option, Schema, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { getInstance } from "./Instance.ts"
-import { cannot, getJson, Kubectl } from "./Kubectl.ts"
+import { cannot, getJson, Kubectl, type Where } from "./Kubectl.ts"
+import { ANNOTATION_REPLICAS, Deployments } from "./RotationObjects.ts"
 import { instanceArgument, root, where } from "./root.ts"
 import { ageOf, type Colour, Colours, type Paint, painter, plain } from "./Words.ts"
 
@@ -12,7 +13,7 @@ export const NAMESPACE = "platform-operator"
 
 /** Of operators that run and of which none works there is no line in any log. */
 const whoLeads = (operatorNamespace: string): string =>
-  `kubectl -n ${operatorNamespace} get pods,leases says whether an operator runs, and which one leads`
+  `kubectl -n ${operatorNamespace} get deployments,pods,leases says whether an operator runs, and which one leads`
 export const WHETHER_ONE_LEADS = whoLeads(NAMESPACE)
 
 const Line = Schema.fromJsonString(
@@ -68,6 +69,19 @@ const PodList = Schema.Struct({
   ),
 })
 type OperatorPod = (typeof PodList.Type)["items"][number]
+
+/** Why an operator that is installed has no pod; undefined where there is none, or its Deployment may not be read. */
+const whyStopped = Effect.fnUntraced(function* (place: Where) {
+  const { items } = yield* getJson(Deployments, place, ["deployments", SELECTOR]).pipe(
+    Effect.orElseSucceed(() => ({ items: [] })),
+  )
+  const [deployment] = items
+  if (deployment?.spec.replicas !== 0) return undefined
+  const { name, annotations } = deployment.metadata
+  return annotations?.[ANNOTATION_REPLICAS] === undefined
+    ? `Deployment ${name} is scaled to 0`
+    : `a rotation of the passphrase that has not ended keeps Deployment ${name} stopped: kubectl pi rotate-passphrase -n ${place.namespace} --yes goes on with it`
+})
 
 export interface NoLines {
   readonly namespace: string
@@ -162,8 +176,9 @@ export const logs = Command.make(
       SELECTOR,
     ])
     if (pods.length === 0) {
+      const stopped = yield* whyStopped({ ...found.where, namespace: operatorNamespace })
       return yield* cannot(
-        `no pod of the operator is in namespace ${operatorNamespace}: it does not run there. --operator-namespace names another one`,
+        `no pod of the operator is in namespace ${operatorNamespace}: ${stopped ?? "it does not run there. --operator-namespace names another one"}`,
       )
     }
     const { namespace } = found.instance.metadata

@@ -293,7 +293,7 @@ const tellBegun = Effect.fnUntraced(function* (place: Where) {
 const intention = (namespace: string, { operator, next, isStopped }: Look): string =>
   [
     `${namespace}/${operator.deployment.metadata.name}: ${Option.isSome(next) || isStopped ? "a rotation was begun, and goes on" : "a rotation"}`,
-    `  1. a new passphrase is made in Secret ${rotationSecretName(operator)}`,
+    `  1. a new passphrase is ${Option.isSome(next) ? "already" : "made"} in Secret ${rotationSecretName(operator)}`,
     `  2. the operator is stopped: no install, repair or deletion begins or goes on; what is installed runs on`,
     `  3. a Job gives everything in claim ${operator.claim} that the passphrase in Secret ${operator.secret} opens the new one`,
     `  4. Secret ${operator.secret} gets the new passphrase, and the operator is started again`,
@@ -348,6 +348,10 @@ export const rotatePassphrase = Command.make(
       return yield* misused("nothing was written: --yes does it")
     }
     const done = yield* rotate(place, found).pipe(
+      // Nothing is asked of the API server any more: what it was told last may or may not have happened.
+      Effect.onInterrupt(() =>
+        step(`interrupted: the operator may stay stopped until the rotation has ended; ${AGAIN}`),
+      ),
       Effect.tapError(({ message }) =>
         message.includes(AGAIN) ? Effect.void : Effect.ignore(tellBegun(place)),
       ),

@@ -20,6 +20,9 @@ export interface Said {
   readonly fed: ReadonlyArray<string>
 }
 
+/** As an answer: whoever runs it presses Ctrl-C before there is one. */
+export const ctrlC = Symbol("Ctrl-C")
+
 /** By the beginning of what it is asked; an `Error` is what it says on standard error, a function what it says each time. */
 export type Answers = Readonly<Record<string, unknown>>
 
@@ -37,6 +40,7 @@ const fake = (answers: Answers, asked: Array<string>, fed: Array<string>) => {
     const found = key === undefined ? new Error(`nobody answers: ${line}`) : answers[key]
     if (found instanceof Error) return Stream.fail(cannot(explained(found.message, where)))
     const given: unknown = typeof found === "function" ? found(line, input) : found
+    if (given === ctrlC) return Stream.fromEffect(Effect.interrupt)
     if (given instanceof Error) return Stream.fail(cannot(explained(given.message, where)))
     const text = typeof given === "string" ? given : JSON.stringify(given)
     return Stream.fromIterable(text.split("\n"))

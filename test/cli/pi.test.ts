@@ -295,7 +295,10 @@ describe("status", () => {
       const edited = { ...instance, metadata: { ...instance.metadata, generation: 3 } }
       const said = yield* runPi(["status", "one", "--exit-code"], { [PI]: edited })
       assert.include(said.out, "generation 3 is not applied yet")
-      assert.include(said.out, "kubectl -n platform-operator get pods,leases says whether an operator runs")
+      assert.include(
+        said.out,
+        "kubectl -n platform-operator get deployments,pods,leases says whether an operator runs",
+      )
       assert.strictEqual(said.exitCode, 3)
     }),
   )
@@ -497,7 +500,7 @@ describe("logs", () => {
       assert.include(said.err, "kubectl pi history one -n team-a")
       assert.match(
         said.err,
-        /^An operator that does not lead .* kubectl -n platform-operator get pods,leases /m,
+        /^An operator that does not lead .* kubectl -n platform-operator get deployments,pods,leases /m,
       )
       assert.notInclude(said.err, "--previous")
       assert.notInclude(said.err, "--since")
@@ -532,6 +535,38 @@ describe("logs", () => {
         /^kubectl pi: no pod of the operator is in namespace platform-operator: .*--operator-namespace/,
       )
       assert.strictEqual(said.exitCode, 1)
+    }),
+  )
+
+  it.effect("of an operator that a rotation has stopped say so, and how that goes on", () =>
+    Effect.gen(function* () {
+      const of = (annotations: object) => ({
+        items: [
+          {
+            metadata: { name: "platform-operator", annotations },
+            spec: {
+              replicas: 0,
+              selector: { matchLabels: {} },
+              template: { spec: { containers: [] } },
+            },
+          },
+        ],
+      })
+      const said = (deployments: object) =>
+        Effect.map(
+          runPi(["logs", "one"], {
+            [PI]: instance,
+            logs: "",
+            "get pods": { items: [] },
+            "get deployments": deployments,
+          }),
+          ({ err }) => err,
+        )
+      assert.match(
+        yield* said(of({ "platform.di-framework.dev/replicas-before-rotation": "1" })),
+        /a rotation of the passphrase .* Deployment platform-operator stopped: kubectl pi rotate-passphrase -n platform-operator --yes/,
+      )
+      assert.match(yield* said(of({})), /: Deployment platform-operator is scaled to 0$/m)
     }),
   )
 
@@ -710,7 +745,7 @@ describe("kubeconfig", () => {
       const said = yield* runPi(["kubeconfig", "one", "--stdout"], { [PI]: instance, [SECRET]: gone })
       assert.strictEqual(said.exitCode, 1)
       assert.include(said.err, "Secret team-a/one-kubeconfig is missing")
-      assert.include(said.err, "kubectl -n platform-operator get pods,leases says whether")
+      assert.include(said.err, "kubectl -n platform-operator get deployments,pods,leases says whether")
     }),
   )
 

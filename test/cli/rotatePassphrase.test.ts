@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Option, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { ANNOTATION_REPLICAS, Deployment, operatorOf } from "../../src/cli/RotationObjects.ts"
-import { type Answers, runPi } from "./FakeKubectl.ts"
+import { type Answers, ctrlC, runPi } from "./FakeKubectl.ts"
 
 const b64 = (text: string) => Buffer.from(text).toString("base64")
 const text = (encoded: string | undefined) => Buffer.from(encoded ?? "", "base64").toString("utf8")
@@ -381,6 +381,17 @@ describe("rotate-passphrase", () => {
       const stuck = { ...namespace.answers, "patch deployment": new Error("the server is busy") }
       const second = yield* runPi(["rotate-passphrase", "-n", "ops", "--yes"], stuck)
       assert.match(second.err, /the rotation is begun: give the same command again, and it goes on/)
+    }),
+  )
+
+  it.effect("says after Ctrl-C that the operator may be stopped, and that the same command goes on", () =>
+    Effect.gen(function* () {
+      const answers = { ...makeNamespace().answers, "patch deployment": ctrlC }
+      const said = yield* runPi(["rotate-passphrase", "-n", "ops", "--yes"], answers)
+      assert.match(
+        said.err,
+        /interrupted: the operator may stay stopped .*; give the same command again, and it goes on/,
+      )
     }),
   )
 

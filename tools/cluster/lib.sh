@@ -6,7 +6,7 @@ shopt -s inherit_errexit nullglob
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 here=$tools/cluster
-cache=$(realpath -m "${PLATFORM_OPERATOR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/platform-operator}")
+cache=$(realpath -m "${PLATFORM_OPERATOR_CACHE:-${XDG_CACHE_HOME:-${HOME:?is not set: set it, or PLATFORM_OPERATOR_CACHE}/.cache}/platform-operator}")
 state=$(realpath -m "${PLATFORM_OPERATOR_CLUSTER:-$cache/cluster}")
 # Control groups are the one thing of a node that no namespace takes along when it ends, so they get a name of their own.
 cgroup=platform-operator-$(printf %s "$state" | sha256sum | cut -c1-8)

@@ -11,7 +11,7 @@ set -euo pipefail
 # Without it a build that fails inside $(...) would go on, and its empty folder would be kept for good.
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-cache=${PLATFORM_OPERATOR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/platform-operator}
+cache=${PLATFORM_OPERATOR_CACHE:-${XDG_CACHE_HOME:-${HOME:?is not set: set it, or PLATFORM_OPERATOR_CACHE}/.cache}/platform-operator}
 say() { printf 'programs: %s\n' "$*" >&2; }
 
 k8s=v1.35.4

@@ -17,7 +17,7 @@ const kinds: ReadonlyArray<readonly [RegExp, string]> = [
   ],
   [
     /incorrect passphrase|passphrase must be set/i,
-    "The passphrase does not open this instance's state; put back the passphrase Secret the state was made with",
+    "The passphrase does not open this instance's state; put back the passphrase Secret the state was made with, or, where one from before a rotation came back, run kubectl pi rotate-passphrase",
   ],
   [
     /unexpected end of JSON input|failed to load checkpoint/i,

@@ -206,7 +206,9 @@ describe("F40 a watch that falls silent", () => {
       yield* machine.refuseWatch(Effect.never)
       yield* machine.page("zeta")
       yield* settle
-      const asked = machine.calls.flatMap((call) => (call._tag === "Watch" ? [call.request.timeoutSeconds] : []))
+      const asked = machine.calls.flatMap((call) =>
+        call._tag === "Watch" ? [call.request.timeoutSeconds] : [],
+      )
       assert.lengthOf(asked, 1)
       yield* TestClock.adjust(Duration.seconds((asked[0] ?? 0) + 17))
       yield* machine.connection
