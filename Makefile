@@ -79,6 +79,9 @@ release: install ## all that is published of VERSION, in dist/release; WAIVE nam
 
 run: ## the operator in a simulated cluster for kubectl, with SPEED=60 an hour a minute; CLUSTER=local: in a real one, needs root
 ifeq ($(CLUSTER),local)
+ifneq ($(PORT)$(SPEED),)
+	@echo "make run: PORT and SPEED are for the simulated cluster alone; leave them away with CLUSTER=local" >&2; exit 1
+endif
 	@$(call interruptible,$(MAKE) install)
 	@$(call interruptible,tools/run)
 else ifeq ($(CLUSTER),)

@@ -57,6 +57,17 @@ describe("make", () => {
     assert.include(stderr, "Error 7")
   })
 
+  it.each(["PORT=16443", "SPEED=60"])("run CLUSTER=local refuses %s before it installs anything", (given) => {
+    write("tools/install-node", "#!/bin/sh\ntouch installed\n")
+    const { status, stderr } = spawnSync("make", ["run", "CLUSTER=local", given], {
+      cwd: place,
+      encoding: "utf8",
+    })
+    assert.strictEqual(status, 2)
+    assert.include(stderr, "leave them away with CLUSTER=local")
+    assert.isFalse(existsSync(at("installed")))
+  })
+
   it("help says of test what the README says", () => {
     const help = execFileSync("make", ["help"], { cwd: place, encoding: "utf8" })
     const words = /^ +make test +(.*?); PART=/m.exec(help)?.[1] ?? assert.fail("no test in make help")
