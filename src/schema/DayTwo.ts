@@ -55,7 +55,7 @@ export const VclusterUpgrade = Schema.Struct({
   /** Versions of the chart. */
   from: Schema.String,
   to: Schema.String,
-  /** RFC 3339: when it was begun; counted anew from the end of a pause or a sleep. */
+  /** RFC 3339: when it was begun; counted anew from the end of helm, of a pause or of a sleep. */
   startedAt: Schema.String,
   /** What is rolled back to, and the UID of `kube-system` inside, which has to stay the same; until it has ended. */
   revision: Schema.optionalKey(Schema.Finite),
@@ -64,6 +64,8 @@ export const VclusterUpgrade = Schema.Struct({
   outcome: Schema.optionalKey(Schema.Literals(["failing", "failed", "refused", "done"])),
   /** Of what has failed. */
   why: Schema.optionalKey(Schema.String),
+  /** The annotation was taken away in the middle of it: one that stands at its end was set anew. */
+  takenBack: Schema.optionalKey(Schema.Literal(true)),
 })
 export type VclusterUpgrade = typeof VclusterUpgrade.Type
 
@@ -180,8 +182,15 @@ const upgradeOf = (
   goesOn: boolean,
   now: string,
 ): Pick<DayTwoMemo, "vcluster"> => {
-  if (last === undefined || !(asked || isUnderWay(last))) return {}
-  return { vcluster: goesOn && isUnderWay(last) ? { ...last, startedAt: now } : last }
+  if (last === undefined) return {}
+  if (!isUnderWay(last)) return asked ? { vcluster: last } : {}
+  return {
+    vcluster: {
+      ...last,
+      ...(goesOn ? { startedAt: now } : {}),
+      ...(asked ? {} : { takenBack: true as const }),
+    },
+  }
 }
 
 /** What an approval is of is settled when its value is first seen, and does not move on to a plan that comes later. */

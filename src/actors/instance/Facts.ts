@@ -46,6 +46,8 @@ export interface Facts {
   readonly failure: Option.Option<InstallFailure>
   /** In front of what `Ready` and the failing conditions say: why nothing begins that is due. */
   readonly held: Option.Option<string>
+  /** In front of what `Ready` says of one that is: an upgrade of its vCluster that waits, and what for. */
+  readonly upgradeWaits: Option.Option<string>
   /** What the spec asks for and is not installed, where anything is: another version, or other settings of the same one. */
   readonly outstanding: Option.Option<Outstanding>
   readonly kubeconfigSecret: Option.Option<string>

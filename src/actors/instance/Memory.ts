@@ -80,6 +80,8 @@ export interface Memory {
   looked: boolean
   /** What was left of the pods inside when they were last taken down; absent before the first time. */
   workloads: Option.Option<Workloads>
+  /** Since when this process looks at it: milliseconds since the epoch. */
+  watchedSince: Option.Option<number>
   /** Since when the target has been seen ready, if it is: milliseconds since the epoch. */
   readySince: Option.Option<number>
   /** The quick step taken last, and how often in a row: one that takes no effect must not be taken for ever. */
@@ -140,6 +142,7 @@ export const emptyMemory = (
   dayTwo: Option.none(),
   looked: false,
   workloads: Option.none(),
+  watchedSince: Option.none(),
   readySince: Option.none(),
   lastStep: { tag: "", about: "", times: 0 },
   dnsDead: false,

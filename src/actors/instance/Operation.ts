@@ -77,4 +77,6 @@ export class OperationError extends Data.TaggedError("OperationError")<{
   readonly message: string
   /** A cancelled operation is no failure of its own: what comes next is decided anew, without a backoff. */
   readonly cancelled: boolean
+  /** Of an upgrade of the vCluster: helm had begun to write, and what it has left is rolled back. */
+  readonly begun?: boolean
 }> {}

@@ -97,9 +97,11 @@ const installUpdates = (facts: Facts): ReadonlyArray<ConditionUpdate> => {
   // Without a Ready condition a generic client takes an object for done.
   if (record === undefined) return ready("False", "the platform is to be installed", facts.generation)
   const next = Option.getOrUndefined(facts.outstanding)
-  return next?.over === "otherVersion"
-    ? [...standing, ...ready("False", `version ${next.version} is to be installed`, facts.generation)]
-    : [...standing, ...ready("True", `version ${record.version} is ready`, record.generation)]
+  if (next?.over === "otherVersion") {
+    return [...standing, ...ready("False", `version ${next.version} is to be installed`, facts.generation)]
+  }
+  const message = [...Option.toArray(facts.upgradeWaits), `version ${record.version} is ready`].join("; ")
+  return [...standing, ...ready("True", message, record.generation)]
 }
 
 /**

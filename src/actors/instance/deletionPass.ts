@@ -179,6 +179,7 @@ export const deletionPass = Effect.fnUntraced(function* (
     record: Option.none(),
     failure: Option.none(),
     held: Option.none(),
+    upgradeWaits: Option.none(),
     outstanding: Option.none(),
     kubeconfigSecret: Option.map(Option.fromNullishOr(memory.status.kubeconfigSecretRef), ({ name }) => name),
   }).pipe(

@@ -93,6 +93,9 @@ const waitsFor = ({ change, plan, approval }: Extract<Closed, { readonly _tag: "
   return `${waits} for approval, ${annotation}; ${of}${planSummary(plan.value, mostOfPlan)}`
 }
 
+export const waitsForWindow = (what: string, opensAt: number): string =>
+  `${what} waits for the maintenance window, which opens ${formatTime(DateTime.makeUnsafe(opensAt))}`
+
 /** In front of what the conditions say otherwise. */
 export const wordsOf = (closed: Closed, version: string): string => {
   switch (closed._tag) {
@@ -108,7 +111,7 @@ export const wordsOf = (closed: Closed, version: string): string => {
         : `asleep since ${since}: nothing runs and nothing is written until annotation ${ANNOTATION_SLEEP} goes`
     }
     case "OutsideWindow":
-      return `version ${version} waits for the maintenance window, which opens ${formatTime(DateTime.makeUnsafe(closed.opensAt))}`
+      return waitsForWindow(`version ${version}`, closed.opensAt)
     case "Waits":
       return waitsFor(closed)
   }

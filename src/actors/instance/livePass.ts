@@ -5,6 +5,7 @@ import type { InstanceKey } from "../../schema/InstanceKey.ts"
 import { FINALIZER } from "../../schema/Names.ts"
 import { instanceKey } from "../../schema/PlatformInstance.ts"
 import { Events } from "../../services/Events/Events.ts"
+import { Helm } from "../../services/Helm/Helm.ts"
 import type { KubeError } from "../../services/Kubernetes/Kubernetes.ts"
 import {
   act,
@@ -36,7 +37,7 @@ import { harmless, isInline, type TargetVerdict } from "./target/TargetState.ts"
 import { takeTurn } from "./target/takeTurn.ts"
 import { busy, endingOf } from "./trace/endings.ts"
 import { Views } from "./Views.ts"
-import { refuseDowngrade } from "./vclusterUpgrade.ts"
+import { refuseDowngrade, upgradeWaits } from "./vclusterUpgrade.ts"
 import { writeStatus } from "./writeStatus.ts"
 
 const tryAgain = (at: number): Wake => ({ timer: "retry", at })
@@ -82,7 +83,12 @@ const closedBy = (input: PlanInput, decision: Decision): Option.Option<Closed> =
   return looks && input.target._tag === "Ready" ? heldBack(input) : Option.none()
 }
 
-const factsOf = (pass: Pass, seen: Seen, decision: Decision, held: Facts["held"]): Facts => {
+const factsOf = (
+  pass: Pass,
+  seen: Seen,
+  decision: Decision,
+  { held, upgradeWaits }: Pick<Facts, "held" | "upgradeWaits">,
+): Facts => {
   const { memory, instance } = pass
   const { verdict } = seen
   const running = runningIn(pass)
@@ -105,6 +111,7 @@ const factsOf = (pass: Pass, seen: Seen, decision: Decision, held: Facts["held"]
     ),
     failure: memory.installFailure,
     held,
+    upgradeWaits,
     // Nothing is about to be installed of what is held back.
     outstanding: Option.isSome(held) ? Option.none() : outstanding(pass),
     kubeconfigSecret: seen.kubeconfigSecret,
@@ -234,7 +241,10 @@ export const livePass = Effect.fnUntraced(function* (
     )
   let planned = yield* decide(looked.verdict)
   const ask = Effect.suspend(() =>
-    takeTurn(pass, looked.verdict, planned, Option.isSome(looked.kubeconfigSecret)),
+    takeTurn(pass, looked.verdict, planned, {
+      served: Option.isSome(looked.kubeconfigSecret),
+      queued: Option.isSome(looked.upgradeQueued),
+    }),
   )
   // Helm installs over what is there, and removes it: what it is called for must be so, and not in a cache alone.
   const lookPast = Effect.fnUntraced(function* (doubt: (key: InstanceKey) => Effect.Effect<void>) {
@@ -275,7 +285,8 @@ export const livePass = Effect.fnUntraced(function* (
   if (goesOn(memory, decision)) return yield* pass.trace.ends(busy)
   yield* warnUnprotected(pass, seen.protection)
   const held = heldBy(input, decision, standing)
-  const facts = factsOf(pass, seen, decision, held)
+  const { chartVersion } = yield* Helm
+  const facts = factsOf(pass, seen, decision, { held, upgradeWaits: upgradeWaits(chartVersion, seen) })
   yield* Effect.withSpan(writeStatus(memory, instance, facts), "Instance.report")
   const { status } = memory
   const queued = Option.isSome(turn)

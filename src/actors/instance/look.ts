@@ -23,6 +23,7 @@ import {
   type TargetStep,
   type TargetVerdict,
 } from "./target/TargetState.ts"
+import { upgradeTurn } from "./target/takeTurn.ts"
 import { noUpgrade, type UpgradeState } from "./target/upgrade.ts"
 import { type InstanceView, Views } from "./Views.ts"
 import { isUpgrading, upgradeOpensAt, upgradeState } from "./vclusterUpgrade.ts"
@@ -37,6 +38,8 @@ export interface Seen {
   readonly upgrade: UpgradeState
   /** Milliseconds since the epoch: when an upgrade that is due may begin, where it waits for its window. */
   readonly upgradeOpensAt: Option.Option<number>
+  /** An upgrade that is due waits for its turn: in words. */
+  readonly upgradeQueued: Option.Option<string>
   /** No object of a release is seen, and nothing says that there ever was one. */
   readonly untouched: boolean
 }
@@ -99,6 +102,8 @@ export const look = Effect.fnUntraced(function* (
   const helm = yield* Helm
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
+  const watchedSince = Option.getOrElse(memory.watchedSince, () => now)
+  memory.watchedSince = Option.some(watchedSince)
   const controlPlane = yield* explainControlPlane(memory, view, now, Duration.toMillis(settings.targetPoll))
   // What runs ends first.
   const idle = pass.context.slot.state()._tag === "Idle"
@@ -116,6 +121,7 @@ export const look = Effect.fnUntraced(function* (
         chartVersion: release.chartVersion,
         kubeSystemUID: probe._tag === "Answers" ? probe.kubeSystemUID : undefined,
         patience: settings.installTimeout,
+        watchedSince,
       })
     : noUpgrade
   const observed = observeTarget(view, {
@@ -140,7 +146,12 @@ export const look = Effect.fnUntraced(function* (
     now,
     repairIntervalMillis: Duration.toMillis(settings.repairInterval),
   })
-  const verdict = judgeTarget(passingOver(observed, mayTake(rules, now)))
+  const passed = passingOver(observed, mayTake(rules, now))
+  const judged = judgeTarget(passed)
+  const upgradeQueued = yield* upgradeTurn(pass, judged)
+  const verdict = Option.isNone(upgradeQueued)
+    ? judged
+    : judgeTarget({ ...passed, upgrade: { ...passed.upgrade, due: false } })
   // Without a kubeconfig there is nobody to ask, and a step that has failed is an answer.
   const undetermined =
     Option.isNone(sleep) &&
@@ -158,5 +169,6 @@ export const look = Effect.fnUntraced(function* (
     untouched,
     upgrade,
     upgradeOpensAt: upgradeOpensAt(upgrade, rules, now),
+    upgradeQueued,
   }
 })

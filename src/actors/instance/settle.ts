@@ -1,11 +1,12 @@
 // What the end of an operation means: the memory is brought up to date and an Event says it. The status follows
 // from the memory in the same pass.
-import { Cause, Clock, Duration, Effect, Exit, Option, Schema } from "effect"
+import { Cause, Clock, DateTime, Duration, Effect, Exit, Option, Schema } from "effect"
 import { installFailureReasons } from "../../schema/Conditions.ts"
 import { plannedMark } from "../../schema/DayTwo.ts"
 import { ANNOTATION_FRESH_START, ANNOTATION_RECONCILE_REQUESTED } from "../../schema/Names.ts"
 import { mostOfNote, planSummary } from "../../schema/Plan.ts"
 import type { InstanceMetadata } from "../../schema/PlatformInstance.ts"
+import { formatTime } from "../../schema/Time.ts"
 import { Events } from "../../services/Events/Events.ts"
 import type { KubeObject } from "../../services/Kubernetes/Kubernetes.ts"
 import { delayAfter, retryBackoff } from "../kit/Backoff.ts"
@@ -13,7 +14,7 @@ import { lookOf } from "./looks.ts"
 import type { Memory } from "./Memory.ts"
 import { type InstallOperation, type Operation, OperationError, type OperationResult } from "./Operation.ts"
 import { noRepairs, oneMore } from "./target/repairs.ts"
-import { failedUpgrade, failing } from "./upgradeNews.ts"
+import { applied, failedUpgrade, failing } from "./upgradeNews.ts"
 
 const isInstallReason = Schema.is(Schema.Literals(installFailureReasons))
 
@@ -116,7 +117,7 @@ const failed = Effect.fnUntraced(function* (
     return
   }
   const memo = Option.getOrUndefined(memory.dayTwo)
-  if (operation._tag === "Target" && operation.step === "UpgradeRelease" && memo?.vcluster !== undefined) {
+  if (error.begun === true && memo?.vcluster !== undefined) {
     // What is there is as good as before, once that is rolled back.
     yield* events.emit(object, failedUpgrade(memo.vcluster, error.message))
     memory.dayTwo = Option.some(failing(memo, error.message))
@@ -186,6 +187,10 @@ const succeeded = Effect.fnUntraced(function* (
   memory.targetFailure = Option.none()
   if (operation._tag === "Target" && operation.step === "ReapplyRelease") {
     memory.repairs = oneMore(memory.repairs, yield* Clock.currentTimeMillis)
+  }
+  if (operation._tag === "Target" && operation.step === "UpgradeRelease") {
+    const now = formatTime(yield* DateTime.now)
+    memory.dayTwo = Option.map(memory.dayTwo, (memo) => applied(memo, now))
   }
   if (operation._tag === "Uninstall") {
     memory.deletion = { _tag: "Working", message: "the vCluster is uninstalled" }

@@ -17,6 +17,18 @@ export const stays = ({ from, to }: Pick<VclusterUpgrade, "from" | "to">, why: s
 export const failedUpgrade = (upgrade: Pick<VclusterUpgrade, "from" | "to">, why: string): OperatorEvent =>
   stays(upgrade, `${why}; what was begun is rolled back, and ${again}`)
 
+/** Of one that has failed and is not rolled back. */
+export const keptUpgrade = (
+  { from, to }: Pick<VclusterUpgrade, "from" | "to">,
+  why: string,
+): OperatorEvent => ({
+  type: "Warning",
+  reason: "VclusterNotUpgraded",
+  action: "Upgrade",
+  note: `the upgrade of the vCluster from chart ${from} to ${to} has failed, and is not rolled back: ${why}; ${again}`,
+  paced: false,
+})
+
 /** As much of it as is remembered. */
 export const briefly = (why: string): string => truncateAtWord(why, 300)
 
@@ -25,3 +37,7 @@ export const failing = (memo: DayTwoMemo, why: string): DayTwoMemo =>
   memo.vcluster === undefined
     ? memo
     : { ...memo, vcluster: { ...memo.vcluster, outcome: "failing", why: briefly(why) } }
+
+/** Helm has ended in it: from now on the vCluster has its time to come up. */
+export const applied = (memo: DayTwoMemo, now: string): DayTwoMemo =>
+  memo.vcluster === undefined ? memo : { ...memo, vcluster: { ...memo.vcluster, startedAt: now } }

@@ -10,13 +10,13 @@ import { Helm } from "../../services/Helm/Helm.ts"
 import type { Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
 import { Pulumi } from "../../services/Pulumi/Pulumi.ts"
 import { writeMemo } from "./dayTwo.ts"
-import { type Closed, type Rules, whyNot } from "./gate.ts"
+import { type Closed, type Rules, waitsForWindow, whyNot } from "./gate.ts"
 import type { Memory } from "./Memory.ts"
 import { OperationError } from "./Operation.ts"
 import type { Pass } from "./Pass.ts"
 import type { UpgradeEnd, UpgradeStep } from "./target/TargetState.ts"
 import type { BegunUpgrade, UpgradeState } from "./target/upgrade.ts"
-import { again, briefly, failedUpgrade, stays } from "./upgradeNews.ts"
+import { again, briefly, failedUpgrade, keptUpgrade, stays } from "./upgradeNews.ts"
 import type { Views } from "./Views.ts"
 
 const begunOf = (upgrade: VclusterUpgrade | undefined): Option.Option<BegunUpgrade> => {
@@ -35,10 +35,17 @@ const isSettled = ({ record, halfway }: Memory, kubeSystemUID: string | undefine
   return !halfway && resync === undefined && anew === undefined && (known ?? kubeSystemUID) === kubeSystemUID
 }
 
-/** That chart is asked for, and nothing has come of it yet. */
+/** That chart is asked for, and neither it nor a newer one was tried. */
 const isOpen = (memo: DayTwoMemo, embedded: string): boolean =>
   upgradesIn(memo) &&
-  (memo.vcluster === undefined || (!isUnderWay(memo.vcluster) && memo.vcluster.to !== embedded))
+  (memo.vcluster === undefined || (!isUnderWay(memo.vcluster) && isNewer(embedded, memo.vcluster.to)))
+
+/** What has failed is not forgotten over a chart that would not be taken anyway. */
+const isRefused = ({ vcluster, ...memo }: DayTwoMemo, from: string, embedded: string): boolean =>
+  upgradesIn(memo) &&
+  isNewer(from, embedded) &&
+  (vcluster === undefined ||
+    (!isUnderWay(vcluster) && vcluster.outcome !== "failed" && vcluster.to !== embedded))
 
 export interface UpgradeKnowledge {
   /** Of the deployed release. */
@@ -46,12 +53,14 @@ export interface UpgradeKnowledge {
   /** Inside, by its last answer. */
   readonly kubeSystemUID: string | undefined
   readonly patience: Duration.Duration
+  /** Milliseconds since the epoch. */
+  readonly watchedSince: number
 }
 
 export const upgradeState = (
   memory: Memory,
   embedded: string,
-  { chartVersion, kubeSystemUID, patience }: UpgradeKnowledge,
+  { chartVersion, kubeSystemUID, patience, watchedSince }: UpgradeKnowledge,
 ): UpgradeState => {
   const memo = Option.getOrUndefined(memory.dayTwo)
   const newer = Option.exists(chartVersion, (installed) => isNewer(embedded, installed))
@@ -60,6 +69,7 @@ export const upgradeState = (
     due: memo !== undefined && newer && isOpen(memo, embedded) && isSettled(memory, kubeSystemUID),
     begun: begunOf(memo?.vcluster),
     patienceMillis: Duration.toMillis(patience),
+    watchedSince,
   }
 }
 
@@ -75,6 +85,17 @@ export const upgradeOpensAt = ({ due }: UpgradeState, rules: Rules, now: number)
       )
     : Option.none()
 
+/** Of one that is due: what it waits for, in words. */
+export const upgradeWaits = (
+  embedded: string,
+  waits: { readonly upgradeOpensAt: Option.Option<number>; readonly upgradeQueued: Option.Option<string> },
+): Option.Option<string> => {
+  const what = `chart ${embedded} of the vCluster`
+  return Option.map(waits.upgradeOpensAt, (at) => waitsForWindow(what, at)).pipe(
+    Option.orElse(() => Option.map(waits.upgradeQueued, (words) => `${what} ${words}`)),
+  )
+}
+
 const timeNow = Effect.map(Clock.currentTimeMillis, (millis) => formatTime(DateTime.makeUnsafe(millis)))
 
 const emit = Effect.fnUntraced(function* ({ object }: Pass, event: OperatorEvent) {
@@ -87,13 +108,17 @@ export const refuseDowngrade = Effect.fnUntraced(function* (pass: Pass, { chartV
   const { chartVersion: to } = yield* Helm
   const memo = Option.getOrUndefined(memory.dayTwo)
   const from = Option.getOrUndefined(chartVersion)
-  if (memo === undefined || from === undefined || !isOpen(memo, to) || !isNewer(from, to)) return
+  if (memo === undefined || from === undefined || !isRefused(memo, from, to)) return
   yield* emit(pass, stays({ from, to }, "that is the older one, and nothing is downgraded"))
   memory.dayTwo = Option.some({
     ...memo,
     vcluster: { from, to, startedAt: yield* timeNow, outcome: "refused" },
   })
 })
+
+/** Taken away and set anew in the middle of it, the annotation asks for another try. */
+const failedAs = ({ from, to, startedAt, takenBack }: VclusterUpgrade, why: string) =>
+  takenBack === true ? undefined : ({ from, to, startedAt, outcome: "failed", why: briefly(why) } as const)
 
 type Needs = Kubernetes | Views | Events | Helm | Pulumi
 
@@ -145,8 +170,12 @@ const finish = Effect.fn("Upgrade.end")(function* (pass: Pass, how: UpgradeEnd) 
     case "Failing":
       yield* emit(pass, failedUpgrade(upgrade, how.why))
       return yield* remember(pass, { ...upgrade, outcome: "failing", why: briefly(how.why) })
+    case "Kept":
+      yield* emit(pass, keptUpgrade(upgrade, how.why))
+      return yield* remember(pass, failedAs(upgrade, how.why))
     case "Failed":
-      return yield* remember(pass, { from, to, startedAt, outcome: "failed", why: briefly(how.why) })
+      if (upgrade.outcome !== "failing") yield* emit(pass, stays(upgrade, `${how.why}; ${again}`))
+      return yield* remember(pass, failedAs(upgrade, how.why))
   }
 })
 

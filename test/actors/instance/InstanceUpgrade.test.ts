@@ -1,6 +1,7 @@
 // The vCluster of an instance is moved to the operator's chart when somebody asks for it, and back where it does not come up.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { findCondition } from "../../../src/schema/Conditions.ts"
 import {
   ANNOTATION_DAY_TWO,
   ANNOTATION_PAUSED,
@@ -9,7 +10,7 @@ import {
   ANNOTATION_WINDOW,
 } from "../../../src/schema/Names.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
-import { key } from "../support/instances.ts"
+import { decoded, key, manifestOf } from "../support/instances.ts"
 import { condition, passUntil, phase, ready, reasons, repairDue } from "../support/readings.ts"
 import { pass, type World } from "../support/World.ts"
 
@@ -50,6 +51,17 @@ const older = Effect.fnUntraced(function* () {
   yield* pass(30)
   return next
 })
+/** To a chart that does not come up, for as long as these minutes. */
+const comingUp = Effect.fnUntraced(function* (count = 1) {
+  const world = yield* older()
+  world.controlPlanes.brokenCharts.add("0.38.0")
+  yield* ask(world)
+  yield* pass(minutes(count), 5)
+  return world
+})
+/** Someone's own helm. */
+const byHand = ({ helm, host }: World, revision: number) =>
+  helm.rollback({ namespace: host, name: "vcluster" }, revision)
 const upgraded = "the vCluster was upgraded from chart 0.37.3 to 0.38.0, and is the same cluster inside"
 const again =
   "it is not tried again until annotation platform.di-framework.dev/upgrade-vcluster is taken away and set anew"
@@ -175,15 +187,58 @@ describe("the chart of an instance's vCluster", () => {
     }),
   )
 
-  it.effect("begins when the window opens, with nothing else to wake it", () =>
+  it.effect("begins when the window opens, with nothing else to wake it, and says so until then", () =>
     Effect.gen(function* () {
       const world = yield* older()
       yield* annotate(world, ANNOTATION_WINDOW, "00:20-00:25")
       yield* ask(world)
       yield* passUntil(minutes(20) - 5)
       assert.deepStrictEqual(world.helm.commands, ["install"])
+      assert.deepStrictEqual(
+        [condition(world, "Ready")?.status, condition(world, "Ready")?.message],
+        [
+          "True",
+          "chart 0.38.0 of the vCluster waits for the maintenance window, which opens 1970-01-01T00:20:00Z; version 6.0.22 is ready",
+        ],
+      )
       yield* pass(90)
       assert.deepStrictEqual([chart(world), phase(world)], ["0.38.0", "Ready"])
+      assert.strictEqual(condition(world, "Ready")?.message, "version 6.0.22 is ready")
+    }),
+  )
+
+  it.effect("waits for its turn among the vClusters that start, and says so as one that serves", () =>
+    Effect.gen(function* () {
+      const first = yield* ready({ maxConcurrentTargets: 1 })
+      const { metadata, ...manifest } = manifestOf()
+      first.cluster.apply(Kinds.PlatformInstance, { ...manifest, metadata: { ...metadata, name: "two" } })
+      yield* pass(180)
+      first.helm.chart.version = "0.38.0"
+      const world = yield* restart(first)
+      yield* pass(30)
+      const { cluster } = world
+      const annotations = { [ANNOTATION_UPGRADE_VCLUSTER]: "true" }
+      for (const name of ["one", "two"])
+        cluster.patch(
+          Kinds.PlatformInstance,
+          { namespace: "team-a", name },
+          { type: "merge", patch: { metadata: { annotations } } },
+          false,
+        )
+      const messages = new Set<string | undefined>()
+      for (let second = 0; second < 120; second++) {
+        yield* pass(1)
+        const down = cluster.all(Kinds.StatefulSet, {}).filter((each) => !Object(each).status?.readyReplicas)
+        assert.isAtMost(down.length, 1)
+        const other = decoded(cluster.instance({ namespace: "team-a", name: "two" }) ?? assert.fail())
+        messages.add(findCondition(other.status?.conditions, "Ready")?.message)
+      }
+      assert.include(
+        messages,
+        "chart 0.38.0 of the vCluster waits for its turn: 1 others are starting (--max-concurrent-targets); version 6.0.22 is ready",
+      )
+      assert.deepStrictEqual(world.helm.commands, ["install", "install", "upgrade", "upgrade"])
+      assert.strictEqual(phase(world), "Ready")
     }),
   )
 })
@@ -270,6 +325,144 @@ describe("an upgrade that fails", () => {
   )
 })
 
+describe("an upgrade in which other things happen", () => {
+  it.effect("is rolled back although the release had to be repaired in it, and goes on being edited", () =>
+    Effect.gen(function* () {
+      const world = yield* comingUp()
+      for (let times = 0; times < 5; times++) {
+        world.cluster.end(Kinds.Role, inHost(world, "vc-vcluster"))
+        yield* pass(minutes(4), 5)
+      }
+      yield* pass(minutes(20), 10)
+      assert.deepStrictEqual([phase(world), chart(world), memo(world).outcome], ["Ready", "0.37.3", "failed"])
+      const next = yield* comingUp()
+      next.cluster.listeners.push(({ kind, deleted, object }) => {
+        if (kind === Kinds.Role && !deleted && chart(next) === "0.38.0")
+          next.cluster.end(kind, object.metadata)
+      })
+      next.cluster.end(Kinds.Role, inHost(next, "vc-vcluster"))
+      yield* pass(minutes(60), 10)
+      assert.deepStrictEqual([phase(next), chart(next), memo(next).outcome], ["Ready", "0.37.3", "failed"])
+    }),
+  )
+
+  it.effect("is rolled back in time although its release cannot be read", () =>
+    Effect.gen(function* () {
+      const world = yield* older()
+      world.controlPlanes.brokenCharts.add("0.38.0")
+      yield* ask(world)
+      yield* pass(1)
+      world.helm.unreadable.push("its manifest holds something that is not an object")
+      yield* pass(minutes(29), 10)
+      assert.deepStrictEqual(world.helm.commands, ["install", "upgrade"])
+      yield* passUntil(minutes(33), 1)
+      assert.strictEqual(world.helm.commands[2], "rollback 1")
+      world.helm.unreadable.pop()
+      yield* pass(60)
+      assert.deepStrictEqual([phase(world), chart(world), memo(world).outcome], ["Ready", "0.37.3", "failed"])
+    }),
+  )
+
+  it.effect("is left to who rolls it back by hand", () =>
+    Effect.gen(function* () {
+      const world = yield* comingUp()
+      yield* Effect.forkChild(byHand(world, 1))
+      yield* pass(120)
+      assert.deepStrictEqual([phase(world), chart(world), memo(world).outcome], ["Ready", "0.37.3", "failed"])
+      assert.deepStrictEqual(world.helm.commands, ["install", "upgrade", "rollback 1"])
+      assert.deepStrictEqual(told(world), [
+        `Warning VclusterNotUpgraded: the vCluster keeps chart 0.37.3, and does not get 0.38.0: somebody has given the release chart 0.37.3 meanwhile; ${again}`,
+      ])
+    }),
+  )
+
+  it.effect("goes with the host namespace that is lost in it", () =>
+    Effect.gen(function* () {
+      for (const repairs of [0, 1]) {
+        const world = yield* older()
+        for (let times = 0; times < repairs; times++) {
+          world.cluster.end(Kinds.Role, inHost(world, "vc-vcluster"))
+          yield* pass(60)
+        }
+        yield* ask(world)
+        yield* pass(6)
+        assert.strictEqual(memo(world).revision, 1 + repairs)
+        world.cluster.end(Kinds.Namespace, { name: world.host })
+        yield* pass(minutes(10), 5)
+        assert.deepStrictEqual([phase(world), chart(world)], ["Ready", "0.38.0"])
+        assert.deepStrictEqual(
+          [world.helm.commands.slice(1 + repairs), told(world)],
+          [["upgrade", "install"], []],
+        )
+        assert.isUndefined(memo(world))
+      }
+    }),
+  )
+
+  it.effect("is tried again where a request before helm is not answered", () =>
+    Effect.gen(function* () {
+      const world = yield* older()
+      yield* ask(world)
+      world.cluster.refusals.push({
+        request: `PATCH namespaces/${world.host}`,
+        code: 500,
+        reason: "InternalError",
+      })
+      yield* pass(90)
+      assert.deepStrictEqual([phase(world), chart(world), memo(world).outcome], ["Ready", "0.38.0", "done"])
+      assert.deepStrictEqual(told(world), [`Normal VclusterUpgraded: ${upgraded}`])
+    }),
+  )
+
+  it.effect("falls asleep in one that fails, and is rolled back when it wakes", () =>
+    Effect.gen(function* () {
+      const world = yield* older()
+      world.helm.failures.push("no matches for kind")
+      yield* ask(world)
+      yield* pass(1)
+      yield* annotate(world, ANNOTATION_SLEEP, "true")
+      yield* pass(minutes(10), 5)
+      yield* annotate(world, ANNOTATION_SLEEP, null)
+      yield* pass(minutes(5), 5)
+      assert.deepStrictEqual([phase(world), chart(world), memo(world).outcome], ["Ready", "0.37.3", "failed"])
+    }),
+  )
+
+  it.effect("is tried again where it is asked anew while it is rolled back", () =>
+    Effect.gen(function* () {
+      const world = yield* comingUp(30)
+      for (let waited = 0; waited < 120 && memo(world).outcome !== "failing"; waited++) yield* pass(1)
+      yield* takeBack(world)
+      yield* pass(1)
+      world.controlPlanes.brokenCharts.clear()
+      yield* ask(world)
+      assert.strictEqual(memo(world).outcome, "failing")
+      yield* pass(120)
+      assert.deepStrictEqual([phase(world), chart(world), memo(world).outcome], ["Ready", "0.38.0", "done"])
+    }),
+  )
+
+  it.effect("that has failed is not tried again because an older operator was there in between", () =>
+    Effect.gen(function* () {
+      const world = yield* older()
+      world.helm.failures.push("no matches for kind")
+      yield* ask(world)
+      yield* pass(60)
+      world.helm.chart.version = "0.36.0"
+      const second = yield* restart(world)
+      yield* pass(60)
+      world.helm.chart.version = "0.38.0"
+      const third = yield* restart(second)
+      yield* pass(90)
+      assert.deepStrictEqual([chart(third), memo(third).to], ["0.37.3", "0.38.0"])
+      third.helm.chart.version = "0.38.1"
+      const fourth = yield* restart(third)
+      yield* pass(90)
+      assert.deepStrictEqual([chart(fourth), memo(fourth).outcome], ["0.38.1", "done"])
+    }),
+  )
+})
+
 describe("an upgrade whose operator ends in it", () => {
   it.effect("is ended by the next one, without the chart before it in between", () =>
     Effect.gen(function* () {
@@ -312,6 +505,47 @@ describe("an upgrade whose operator ends in it", () => {
       yield* pass(90)
       assert.deepStrictEqual([phase(next), chart(next), memo(next).outcome], ["Ready", "0.38.0", "done"])
       assert.deepStrictEqual(next.helm.commands.slice(0, 2), ["install", "upgrade"])
+    }),
+  )
+
+  it.effect("has its whole time once helm has ended, however long it was cut off before", () =>
+    Effect.gen(function* () {
+      const world = yield* older()
+      yield* ask(world)
+      yield* pass(1)
+      const next = yield* restart(world, minutes(45))
+      yield* pass(90)
+      assert.deepStrictEqual([phase(next), chart(next), memo(next).outcome], ["Ready", "0.38.0", "done"])
+    }),
+  )
+
+  it.effect("is not rolled back because both were on a node that was started again", () =>
+    Effect.gen(function* () {
+      const world = yield* older()
+      yield* ask(world)
+      yield* pass(4)
+      yield* world.operator.stop
+      yield* pass(minutes(45), 20)
+      world.cluster.end(Kinds.Pod, inHost(world, "vcluster-0"))
+      yield* pass(4)
+      yield* world.startOperator()
+      yield* pass(90)
+      assert.deepStrictEqual([phase(world), chart(world), memo(world).outcome], ["Ready", "0.38.0", "done"])
+    }),
+  )
+
+  it.effect("is rolled back although operators end in that again and again", () =>
+    Effect.gen(function* () {
+      const world = yield* comingUp(30)
+      const rollbacks = () => world.helm.commands.filter((each) => each.startsWith("rollback")).length
+      let next = world
+      for (let times = 1; times <= 6; times++) {
+        for (let waited = 0; waited < 120 && rollbacks() < times; waited++) yield* pass(1)
+        next = yield* restart(next)
+      }
+      yield* pass(minutes(5), 5)
+      assert.deepStrictEqual([phase(next), chart(next), memo(next).outcome], ["Ready", "0.37.3", "failed"])
+      assert.lengthOf(told(next), 1)
     }),
   )
 

@@ -54,6 +54,7 @@ const factsArbitrary = Arbitrary.schema(
       }),
     ),
     held: optional(Schema.Literal("paused since then")),
+    upgradeWaits: optional(Schema.Literal("chart 0.38.0 of the vCluster waits")),
     outstanding: optional(Schema.Literals(["otherVersion", "sameVersion"])),
     kubeconfigSecret: optional(Schema.Literal("one-kubeconfig")),
     words: Schema.Literals([1, 400]),
@@ -82,6 +83,7 @@ const factsArbitrary = Arbitrary.schema(
       })),
       failure: Option.map(raw.failure, (failure) => ({ ...failure, message: text })),
       held: raw.held,
+      upgradeWaits: raw.upgradeWaits,
       outstanding: Option.map(raw.outstanding, (over) => ({ version: "6.0.23", over })),
       kubeconfigSecret: raw.kubeconfigSecret,
     }

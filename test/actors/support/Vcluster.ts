@@ -75,6 +75,15 @@ export const makeHelm = (cluster: Cluster) => {
       Option.flatMap(releaseState(records(release)), (state) => state.lastDeployed),
       () => 1,
     )
+  /** Makes room for one more, as Helm does with `--history-max 5`: the oldest go, and the newest deployed one stays. */
+  const prune = (release: ReleaseRef) => {
+    const all = records(release).toSorted(
+      (one, other) => Number(one.metadata.labels?.version) - Number(other.metadata.labels?.version),
+    )
+    const deployed = all.findLast(({ metadata }) => metadata.labels?.status === "deployed")
+    const gone = all.filter((each) => each !== deployed).slice(0, Math.max(0, all.length - 4))
+    for (const { metadata } of gone) cluster.end(Secret, metadata)
+  }
   const setStatus = (record: KubeObject, status: string) =>
     cluster.put(Secret, record, {
       ...record,
@@ -94,6 +103,7 @@ export const makeHelm = (cluster: Cluster) => {
         labels: { owner: "helm", name: "vcluster", version: String(revision), status: pending },
       }
       charts.set(`${release.namespace} ${revision}`, version)
+      prune(release)
       const record = cluster.create(Secret, { apiVersion: "v1", kind: "Secret", metadata })
       const live = () => cluster.find(Secret, record.metadata)
       const ended = (status: string) =>
@@ -123,6 +133,19 @@ export const makeHelm = (cluster: Cluster) => {
       )
     })
 
+  /** Without a record of that revision Helm refuses, and writes none of the try. */
+  const rollback = (release: ReleaseRef, revision: number) =>
+    Effect.suspend(() => {
+      const command = `rollback ${revision}`
+      const record = { namespace: release.namespace, name: recordName(release, revision) }
+      if (cluster.find(Secret, record) !== undefined)
+        return revise(release, "pending-rollback", command, () => chartOf(release, revision))
+      commands.push(command)
+      return Effect.fail(
+        new HelmError({ operation: "rollback", message: "release: not found", exitCode: Option.some(1) }),
+      )
+    })
+
   // Each operator has the chart that is there when it starts.
   const layer = Layer.suspend(() =>
     Layer.mock(Helm, {
@@ -144,8 +167,7 @@ export const makeHelm = (cluster: Cluster) => {
       upgrade: (release) => revise(release, "pending-upgrade", "upgrade", () => chart.version),
       reapply: (release) =>
         revise(release, "pending-upgrade", "reapply", () => chartOf(release, lastDeployed(release))),
-      rollback: (release, revision) =>
-        revise(release, "pending-rollback", `rollback ${revision}`, () => chartOf(release, revision)),
+      rollback,
       uninstall: (release) =>
         Effect.sync(() => commands.push("uninstall")).pipe(
           Effect.andThen(Effect.sleep(HELM_TAKES)),
@@ -158,7 +180,7 @@ export const makeHelm = (cluster: Cluster) => {
         ),
     }),
   )
-  return { layer, commands, failures, unreadable, chart }
+  return { layer, commands, failures, unreadable, chart, rollback }
 }
 
 /** What is between the operator and the vClusters, and inside them. */

@@ -24,6 +24,7 @@ export const seen: Facts = {
   record: Option.none(),
   failure: Option.none(),
   held: Option.none(),
+  upgradeWaits: Option.none(),
   outstanding: Option.none(),
   kubeconfigSecret: Option.none(),
 }

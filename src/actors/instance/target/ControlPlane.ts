@@ -2,6 +2,9 @@
 import { Option, Schema } from "effect"
 import type { KubeObject } from "../../../services/Kubernetes/Kubernetes.ts"
 
+/** One that starts and is well takes no longer, with the pull of its images: milliseconds. */
+export const longestStart = 5 * 60_000
+
 const StatefulSetState = Schema.Struct({
   metadata: Schema.Struct({ generation: Schema.optionalKey(Schema.Finite) }),
   spec: Schema.Struct({ replicas: Schema.optionalKey(Schema.Finite) }),

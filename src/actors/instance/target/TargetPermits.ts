@@ -3,9 +3,7 @@
 // keep the others waiting.
 import { Clock, Context, Effect, Layer } from "effect"
 import { Settings } from "../Settings.ts"
-
-/** A start that takes longer than this is counted no more: milliseconds. */
-const patience = 5 * 60_000
+import { longestStart } from "./ControlPlane.ts"
 
 export class TargetPermits extends Context.Service<
   TargetPermits,
@@ -35,7 +33,7 @@ export class TargetPermits extends Context.Service<
           if (!starting.has(key)) starting.set(key, now)
         })
       const free = (now: number) =>
-        maxConcurrentTargets - [...starting.values()].filter((since) => now - since < patience).length
+        maxConcurrentTargets - [...starting.values()].filter((since) => now - since < longestStart).length
 
       return {
         starts,

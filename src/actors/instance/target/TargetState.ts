@@ -4,7 +4,7 @@ import { Equal, Option } from "effect"
 import type { ReasonOf } from "../../../schema/Conditions.ts"
 import type { ReleaseState, ReleaseStatus } from "../../../services/Helm/Helm.ts"
 import { foreignNamespace } from "./HostNamespace.ts"
-import { type UpgradeState, upgradeRecovery, upgradeStep, upgradeVerdict } from "./upgrade.ts"
+import { type UpgradeState, upgradeRecovery, upgradeRepair, upgradeStep, upgradeVerdict } from "./upgrade.ts"
 
 export interface TargetCondition {
   readonly reason: ReasonOf<"TargetReady", "False">
@@ -64,7 +64,8 @@ export type TargetStep =
 
 export type UpgradeEnd =
   | { readonly _tag: "Done" | "Dropped" }
-  | { readonly _tag: "Failing" | "Failed"; readonly why: string }
+  /** `Kept`: it has failed, and cannot be rolled back. */
+  | { readonly _tag: "Failing" | "Failed" | "Kept"; readonly why: string }
 
 /** Quick steps, which a pass takes itself; the others are Helm's and run in the slot. */
 export type InlineStep = Extract<
@@ -352,10 +353,13 @@ const releaseVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
   if (Option.isNone(seen.release)) {
     return act({ _tag: "InstallRelease" }, "Creating", `installing vcluster ${seen.chartVersion}`)
   }
-  const { status, revision } = seen.release.value
+  const release = seen.release.value
+  const { status, revision } = release
   switch (status) {
     case "deployed":
-      return wakeVerdict(seen) ?? upgradeStep(seen, seen.release.value) ?? repairVerdict(seen)
+      return (
+        wakeVerdict(seen) ?? upgradeStep(seen, release) ?? upgradeRepair(seen, release, repairVerdict(seen))
+      )
     case "uninstalled":
       return act({ _tag: "InstallRelease" }, "Creating", `installing vcluster ${seen.chartVersion}`)
     case "uninstalling":
@@ -365,7 +369,7 @@ const releaseVerdict = (seen: TargetObservation): TargetVerdict | undefined => {
         "uninstall vcluster: an earlier uninstall was interrupted; removed it to install again",
       )
     default: {
-      const recovery = upgradeRecovery(seen, seen.release.value) ?? recoveryVerdict(seen, seen.release.value)
+      const recovery = upgradeRecovery(seen, release) ?? recoveryVerdict(seen, release)
       const held = status.startsWith("pending-") && !seen.writerGone
       return held ? { ...recovery, step: { _tag: "CheckWriter", revision, status } } : recovery
     }

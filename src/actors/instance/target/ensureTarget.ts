@@ -3,7 +3,7 @@ import { Effect, Option } from "effect"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
 import { ANNOTATION_STORAGE_ROOT, hostNamespace, kubeconfigSecretName } from "../../../schema/Names.ts"
 import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
-import { Helm } from "../../../services/Helm/Helm.ts"
+import { Helm, type ReleaseRef } from "../../../services/Helm/Helm.ts"
 import type { History } from "../../../services/History/History.ts"
 import { Namespace, NetworkPolicy, Secret } from "../../../services/Kubernetes/Kinds.ts"
 import { type KubeManifest, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
@@ -230,6 +230,24 @@ const replaceEdited = Effect.fnUntraced(
   (replaced) => Effect.ignore(replaced),
 )
 
+/** One that has begun nothing is tried again as any other step; where nobody can say, the next look at its records does. */
+const failedUpgrade = Effect.fnUntraced(function* (
+  release: ReleaseRef,
+  { message }: { readonly message: string },
+) {
+  const helm = yield* Helm
+  const begun = yield* helm.state(release).pipe(
+    Effect.map(Option.exists(({ status }) => status !== "deployed")),
+    Effect.orElseSucceed(() => false),
+  )
+  return yield* new OperationError({
+    reason: "TargetError",
+    message: `upgrade vcluster ${helm.chartVersion}: ${message}`,
+    cancelled: false,
+    begun,
+  })
+})
+
 /** One Helm operation. `helm` waits for nothing: the gates do, on the watch. */
 export const runInSlot = Effect.fn("Target.helm")(function* (
   instance: PlatformInstance,
@@ -282,7 +300,7 @@ export const runInSlot = Effect.fn("Target.helm")(function* (
       }).pipe(
         counted("upgrade"),
         asWriter(key),
-        Effect.mapError(failing(`upgrade vcluster ${helm.chartVersion}`)),
+        Effect.catch((error) => failedUpgrade(release, error)),
       )
       break
     case "UninstallRelease":

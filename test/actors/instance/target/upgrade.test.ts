@@ -35,9 +35,16 @@ interface Choices {
   readonly due?: boolean
   readonly chart?: string
   readonly release?: ReleaseState
+  readonly watchedSince?: number
 }
 const seen = (
-  { begun: known, due = false, chart = "0.36.1", release: there = release("deployed", 3) }: Choices,
+  {
+    begun: known,
+    due = false,
+    chart = "0.36.1",
+    release: there = release("deployed", 3),
+    watchedSince = 0,
+  }: Choices,
   more: Partial<TargetObservation> = {},
 ): TargetObservation => ({
   ...healthy,
@@ -47,6 +54,7 @@ const seen = (
     due,
     begun: Option.fromNullishOr(known),
     patienceMillis: 30 * minute,
+    watchedSince,
   },
   ...more,
 })
@@ -63,9 +71,7 @@ const words = (verdict: TargetVerdict): string => {
     case "UpgradeRelease":
       return `UpgradeRelease${Option.match(step.carryOn, { onNone: () => "", onSome: (at) => ` on from ${at}` })}`
     case "EndUpgrade":
-      return step.how._tag === "Failing" || step.how._tag === "Failed"
-        ? `${step.how._tag}: ${step.how.why}`
-        : step.how._tag
+      return "why" in step.how ? `${step.how._tag}: ${step.how.why}` : step.how._tag
     case "RollbackRelease":
       return `RollbackRelease ${step.revision}: ${verdict.condition.reason}`
     default:
@@ -136,16 +142,55 @@ const rows: ReadonlyArray<readonly [string, Choices, Partial<TargetObservation>,
     "ReapplyRelease",
   ],
   [
+    "was repaired as often as leaves what is rolled back to",
+    { ...up, release: release("deployed", 7, 3) },
+    { ...down, lostObjects: missing("role/vc-vcluster") },
+    "Failing: the release does not stay as it is: putting back role/vc-vcluster from the stored release",
+  ],
+  [
+    "has lost something when its time has passed",
+    up,
+    { ...down, ...late, lostObjects: missing("role/vc-vcluster") },
+    "Failing: the vCluster was not ready again within 30 minutes: putting back role/vc-vcluster from the stored release",
+  ],
+  [
+    "has a release that cannot be read",
+    up,
+    { ...down, releaseProblem: Option.some("it is no JSON") },
+    "Stuck TargetError: read the stored release: it is no JSON",
+  ],
+  [
+    "has a release that cannot be read when its time has passed",
+    up,
+    { ...down, ...late, releaseProblem: Option.some("it is no JSON") },
+    "Failing: the vCluster was not ready again within 30 minutes: read the stored release: it is no JSON",
+  ],
+  ["cannot be begun in its time", { begun }, late, "Failed: helm could not begin in time"],
+  [
+    "was rolled back by somebody else",
+    { begun, release: release("deployed", 5) },
+    {},
+    "Failed: somebody has given the release chart 0.36.1 meanwhile",
+  ],
+  ["has got another release", { begun, chart: "0.37.3", release: release("deployed", 3) }, {}, "Dropped"],
+  ["has got another release of fewer revisions", { ...up, release: release("deployed", 1) }, {}, "Dropped"],
+  [
     "does not come up",
     up,
     { ...down, ...late },
     "Failing: the vCluster was not ready again within 30 minutes: 0 of 1 replicas",
   ],
   [
-    "has not been asked yet",
+    "cannot be asked, and has had its time",
     up,
     { ...late, probe: { _tag: "Unknown" } },
-    "Wait ControlPlanePending: upgrading vcluster from chart 0.36.1 to 0.37.3: waiting for the vCluster API at https://vcluster.pi-team-a-one-hash.svc:443",
+    "Failing: the vCluster was not ready again within 30 minutes: waiting for the vCluster API at https://vcluster.pi-team-a-one-hash.svc:443",
+  ],
+  [
+    "has had its time while no operator looked",
+    { ...up, watchedSince: 27 * minute },
+    { ...down, ...late },
+    "Wait ControlPlanePending: upgrading vcluster from chart 0.36.1 to 0.37.3: 0 of 1 replicas",
   ],
   [
     "is silent, and has time",
@@ -193,7 +238,19 @@ const rows: ReadonlyArray<readonly [string, Choices, Partial<TargetObservation>,
     "has failed, and nothing is left to roll back to",
     { ...up, begun: failing, release: release("deployed", 9, 5) },
     {},
-    "Failed: it did not come up; revision 3 is gone, and nothing is rolled back",
+    "Kept: it did not come up; revision 3 is gone",
+  ],
+  [
+    "has failed, and was cut off on its way back until what is rolled back to was gone",
+    { begun: failing, release: release("pending-rollback", 8, 4) },
+    {},
+    "RollbackRelease 8: RolledBack",
+  ],
+  [
+    "lacks its kubeconfig when its time has passed",
+    up,
+    { ...late, kubeconfigPublished: false },
+    "Failing: the vCluster was not ready again within 30 minutes: storing the instance's kubeconfig",
   ],
 ]
 
