@@ -30,6 +30,7 @@ import type { AnyPass, InstanceServices, Pass } from "./Pass.ts"
 import { heldBack, installDue, lookAgainMillis, type PlanInput, plan } from "./plan.ts"
 import { Settings } from "./Settings.ts"
 import { followEdits, resetBackOff } from "./settle.ts"
+import { longestStart } from "./target/ControlPlane.ts"
 import type { ProtectionState } from "./target/Protection.ts"
 import { repairPause } from "./target/repairs.ts"
 import { TargetPermits } from "./target/TargetPermits.ts"
@@ -45,13 +46,15 @@ const tryAgain = (at: number): Wake => ({ timer: "retry", at })
 const arm = Effect.fnUntraced(function* (
   pass: Pass,
   decision: Decision,
-  { upgradeOpensAt }: Seen,
+  { upgradeOpensAt, upgradeQueued }: Seen,
   now: number,
 ) {
   const wakes = [
     ...(decision._tag === "Wait" || decision._tag === "Hold" ? decision.wakes : []),
     ...(isPlanUnseen(pass) ? Option.toArray(Option.map(pass.memory.unshown, tryAgain)) : []),
     ...Option.toArray(Option.map(upgradeOpensAt, (at) => tryAgain(Math.min(at, now + lookAgainMillis)))),
+    // Nobody tells of a start that counts no more.
+    ...Option.toArray(Option.map(upgradeQueued, () => tryAgain(now + longestStart))),
   ]
   for (const timer of ["retry", "poll", "repair"] as const) {
     const [wake] = wakes.filter((each) => each.timer === timer).toSorted((one, other) => one.at - other.at)

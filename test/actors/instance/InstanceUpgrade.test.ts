@@ -8,6 +8,7 @@ import {
   ANNOTATION_SLEEP,
   ANNOTATION_UPGRADE_VCLUSTER,
   ANNOTATION_WINDOW,
+  hostNamespace,
 } from "../../../src/schema/Names.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { decoded, key, manifestOf } from "../support/instances.ts"
@@ -239,6 +240,25 @@ describe("the chart of an instance's vCluster", () => {
       )
       assert.deepStrictEqual(world.helm.commands, ["install", "install", "upgrade", "upgrade"])
       assert.strictEqual(phase(world), "Ready")
+    }),
+  )
+
+  it.effect("waits for one that gets nowhere no longer than a start counts", () =>
+    Effect.gen(function* () {
+      const world = yield* ready({ maxConcurrentTargets: 1 })
+      const { metadata, ...manifest } = manifestOf()
+      const two = { namespace: "team-a", name: "two" }
+      world.controlPlanes.broken.add(hostNamespace(two))
+      world.cluster.apply(Kinds.PlatformInstance, { ...manifest, metadata: { ...metadata, ...two } })
+      yield* pass(10)
+      world.helm.chart.version = "0.38.0"
+      const next = yield* restart(world)
+      yield* pass(30)
+      yield* ask(next)
+      yield* pass(60)
+      assert.notInclude(next.helm.commands, "upgrade")
+      yield* pass(minutes(11), 5)
+      assert.deepStrictEqual([phase(next), chart(next)], ["Ready", "0.38.0"])
     }),
   )
 })

@@ -1,6 +1,6 @@
 // How many vClusters start at once, over all instances: each pulls images and boots a control plane. A start counts from
-// the install of its release until its target is ready or has failed, and not for ever: one that gets nowhere must not
-// keep the others waiting.
+// the install of its release, or from its upgrade, until its target is ready or has failed, and not for ever: one that gets
+// nowhere must not keep the others waiting.
 import { Clock, Context, Effect, Layer } from "effect"
 import { Settings } from "../Settings.ts"
 import { longestStart } from "./ControlPlane.ts"
