@@ -64,6 +64,7 @@ export default defineConfig({
                   "test/e2e/node.test.ts",
                   "test/e2e/rotatePassphrase.test.ts",
                   "test/e2e/traces.test.ts",
+                  "test/e2e/vclusterUpgrade.test.ts",
                 ]
               : [],
           globalSetup: ["test/e2e/setup.ts"],

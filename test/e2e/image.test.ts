@@ -1,10 +1,9 @@
 // A vCluster whose image cannot be had: the instance says so in the pod's own words, and can be deleted.
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Schema } from "effect"
 import { hostNamespace } from "../../src/schema/Names.ts"
-import { operatorNamespace } from "./support/Cluster.ts"
+import { operatorArgs, restartWith } from "./support/Chart.ts"
 import { deleteInstance, type Key, manifest } from "./support/Instance.ts"
-import { apply, createNamespace, exists, getJson, kubectl } from "./support/Kubectl.ts"
+import { apply, createNamespace, exists } from "./support/Kubectl.ts"
 import { leavesNothing } from "./support/Leaks.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
 import { tellOf } from "./support/Told.ts"
@@ -13,27 +12,11 @@ holdOperator("exclusive")
 leavesNothing("image")
 
 const key: Key = { namespace: "image", name: "one" }
-const deployment = ["deployment/platform-operator", "--namespace", operatorNamespace]
-
-const Deployment = Schema.Struct({
-  spec: Schema.Struct({
-    template: Schema.Struct({
-      spec: Schema.Struct({ containers: Schema.Array(Schema.Struct({ args: Schema.Array(Schema.String) })) }),
-    }),
-  }),
-})
-const readArgs = async (): Promise<ReadonlyArray<string>> =>
-  (await getJson(Deployment, deployment)).spec.template.spec.containers[0]?.args ?? []
-const restartWith = async (args: ReadonlyArray<string>): Promise<void> => {
-  const patch = [{ op: "replace", path: "/spec/template/spec/containers/0/args", value: args }]
-  await kubectl(["patch", ...deployment, "--type=json", "--patch", JSON.stringify(patch)])
-  await kubectl(["rollout", "status", ...deployment, "--timeout=300s"])
-}
 
 describe("a vCluster whose image cannot be pulled", () => {
   let args: ReadonlyArray<string> = []
   beforeAll(async () => {
-    args = await readArgs()
+    args = await operatorArgs()
     const image = "--vcluster-image=ghcr.io/loft-sh/vcluster-oss:nowhere"
     await restartWith(args.map((arg) => (arg.startsWith("--vcluster-image=") ? image : arg)))
     await createNamespace(key.namespace)

@@ -38,21 +38,27 @@ place() { # ROOT ENTRY
   esac
 }
 
+run_path='"Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]'
+
+vcluster_image() { # VERSION PROGRAMS
+  archive "ghcr.io/loft-sh/vcluster-oss:$1" "{\"Entrypoint\":[\"/vcluster\",\"start\"],\"WorkingDir\":\"/\",$run_path}" \
+    /vcluster="$2/vcluster" /bin/busybox=/bin/busybox "/bin/sh->/bin/busybox" /tmp=DIR /data=DIR
+}
+
 # Prints the archives of all images, one a line. The busybox of Debian is static, so it runs in an empty image.
 make_images() { # PROGRAMS
   mkdir -p "$cache/images"
   rm -rf "$cache/images"/.making-??????
   find "$cache/images" -name '*.tar' -mtime +14 -delete
-  local p=$1 applet busybox=() path='"Env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]'
+  local p=$1 applet busybox=()
   for applet in $(/bin/busybox --list); do [ "$applet" = busybox ] || busybox+=("/bin/$applet->/bin/busybox"); done
   archive registry.k8s.io/pause:3.10 '{"Entrypoint":["/bin/busybox","sleep","2147483647"]}' /bin/busybox=/bin/busybox
-  archive docker.io/library/busybox:1.36 "{\"Cmd\":[\"sh\"],$path}" /bin/busybox=/bin/busybox /tmp=DIR "${busybox[@]}"
+  archive docker.io/library/busybox:1.36 "{\"Cmd\":[\"sh\"],$run_path}" /bin/busybox=/bin/busybox /tmp=DIR "${busybox[@]}"
   # vCluster writes /etc/hosts of a StatefulSet's pod with it.
-  archive mirror.gcr.io/library/alpine:3.20 "{\"Cmd\":[\"sh\"],$path}" /bin/busybox=/bin/busybox /tmp=DIR "${busybox[@]}"
+  archive mirror.gcr.io/library/alpine:3.20 "{\"Cmd\":[\"sh\"],$run_path}" /bin/busybox=/bin/busybox /tmp=DIR "${busybox[@]}"
   archive docker.io/coredns/coredns:1.14.1 '{"Entrypoint":["/coredns"]}' /coredns="$p/coredns"
   # What the chart's init container copies to /binaries.
-  archive ghcr.io/loft-sh/kubernetes:v1.35.4 "{\"Cmd\":[\"sh\"],$path}" /bin/busybox=/bin/busybox "/bin/sh->/bin/busybox" "/bin/cp->/bin/busybox" \
+  archive ghcr.io/loft-sh/kubernetes:v1.35.4 "{\"Cmd\":[\"sh\"],$run_path}" /bin/busybox=/bin/busybox "/bin/sh->/bin/busybox" "/bin/cp->/bin/busybox" \
     /kubernetes/kube-apiserver="$p/kube-apiserver" /kubernetes/kube-controller-manager="$p/kube-controller-manager" /kubernetes/kine="$p/kine"
-  archive ghcr.io/loft-sh/vcluster-oss:0.36.1 "{\"Entrypoint\":[\"/vcluster\",\"start\"],\"WorkingDir\":\"/\",$path}" \
-    /vcluster="$p/vcluster" /bin/busybox=/bin/busybox "/bin/sh->/bin/busybox" /tmp=DIR /data=DIR
+  vcluster_image 0.36.1 "$p"
 }

@@ -34,6 +34,7 @@ platform-sandbox|.||
 helm|helm.sh/helm/v4/cmd/helm|-X helm.sh/helm/v4/internal/version.version=v4.3.1|
 jaeger|github.com/jaegertracing/jaeger/cmd/jaeger||named
 promtool|github.com/prometheus/prometheus/cmd/promtool||named-lean
+vcluster-0.36.0|github.com/loft-sh/vcluster/cmd/vcluster||named
 T
 }
 
