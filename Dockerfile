@@ -18,7 +18,7 @@ RUN if ! [ -x /usr/bin/tini ] || ! [ -e /etc/ssl/certs/ca-certificates.crt ]; th
 # /usr/local: node, npm, helm, pulumi, platform-sandbox. /opt/pulumi/plugins: the Kubernetes provider of the newest platform.
 COPY programs/ /
 
-# /opt/platform-operator: main.mjs, runner.mjs, cleanup.mjs, rotate-passphrase.mjs, kubectl-pi.mjs, wrapper/, charts/vcluster/, release.json.
+# /opt/platform-operator: main.mjs, runner.mjs, cleanup.mjs, rotate-passphrase.mjs, backup.mjs, kubectl-pi.mjs, wrapper/, charts/vcluster/, release.json.
 COPY operator/ /
 
 # The operator's code as this Node.js compiles it for this user: without it a start takes a third more CPU time and a fifth

@@ -13,6 +13,7 @@ const entries: Readonly<Record<string, string>> = {
   runner: "src/services/Pulumi/runner/main.ts",
   cleanup: "src/services/Cleanup/main.ts",
   "rotate-passphrase": "src/services/Rotation/main.ts",
+  backup: "src/services/Backup/main.ts",
   "kubectl-pi": "src/cli/main.ts",
 }
 /** Run by themselves, from a PATH, by whichever Node.js is there. */

@@ -48,6 +48,12 @@ export class Kubectl extends Context.Service<
       args: ReadonlyArray<string>,
       input: Redacted.Redacted,
     ) => Effect.Effect<string, PiError>
+    /** Bytes on its standard input and from its standard output, as they are. */
+    readonly pipe: (
+      where: Where,
+      args: ReadonlyArray<string>,
+      input: Uint8Array,
+    ) => Effect.Effect<Uint8Array, PiError>
     /** Line by line, until it ends. */
     readonly lines: (where: Where, args: ReadonlyArray<string>) => Stream.Stream<string, PiError>
   }
@@ -104,11 +110,11 @@ const make = (program: string) =>
           }),
         )
         .pipe(Effect.mapError(missing))
-    const lines = (
+    const bytes = (
       where: Where,
       args: ReadonlyArray<string>,
       stdin: ChildProcess.CommandInput = "inherit",
-    ): Stream.Stream<string, PiError> =>
+    ): Stream.Stream<Uint8Array, PiError> =>
       Stream.unwrap(
         Effect.gen(function* () {
           const child = yield* spawn(where, args, stdin)
@@ -127,18 +133,21 @@ const make = (program: string) =>
             yield* Fiber.await(heard)
             if (Number(code) !== 0) return yield* cannot(explained(stderr, where))
           })
-          return decodeText(child.stdout).pipe(
-            Stream.splitLines,
+          return child.stdout.pipe(
             Stream.mapError(missing),
             Stream.concat(Stream.drain(Stream.fromEffect(ending))),
           )
         }),
       )
+    const lines = (where: Where, args: ReadonlyArray<string>, stdin?: ChildProcess.CommandInput) =>
+      bytes(where, args, stdin).pipe(decodeText, Stream.splitLines)
     const whole = (all: Stream.Stream<string, PiError>) =>
       Effect.map(Stream.runCollect(all), (each) => each.join("\n"))
     return Kubectl.of({
       lines: (where, args) => lines(where, args),
       run: (where, args) => whole(lines(where, args)),
+      pipe: (where, args, input) =>
+        Effect.map(Stream.runCollect(bytes(where, args, Stream.make(input))), (all) => Buffer.concat(all)),
       feed: (where, args, input) =>
         whole(lines(where, args, Stream.make(new TextEncoder().encode(Redacted.value(input))))),
     })

@@ -129,6 +129,9 @@ export interface Operator {
   readonly deployment: Deployment
   readonly container: typeof Container.Type
   readonly claim: string
+  /** In its pod. */
+  readonly stateDir: string
+  readonly passphraseFile: string
   readonly stateVolume: string
   /** Where in the claim the state directory is. */
   readonly subPath: string | undefined
@@ -156,7 +159,8 @@ export const operatorOf = (deployment: Deployment): Option.Option<Operator> =>
     const mountedAt = (path: string) =>
       Option.fromNullishOr(volumeMounts.find(({ mountPath }) => mountPath.replace(/\/$/, "") === path))
     const volume = (name: string) => Option.fromNullishOr(volumes.find((each) => each.name === name))
-    const state = yield* mountedAt(flagOf(args, "--state-dir", "/var/lib/platform-operator"))
+    const stateDir = flagOf(args, "--state-dir", "/var/lib/platform-operator")
+    const state = yield* mountedAt(stateDir)
     const file = flagOf(args, "--passphrase-file", "/etc/platform-operator/passphrase/passphrase")
     const slash = file.lastIndexOf("/")
     const passphrase = yield* mountedAt(file.slice(0, slash))
@@ -168,6 +172,8 @@ export const operatorOf = (deployment: Deployment): Option.Option<Operator> =>
       deployment,
       container,
       claim: claim.claimName,
+      stateDir,
+      passphraseFile: file,
       stateVolume: state.name,
       subPath: state.subPath,
       secret: secretName,

@@ -1,10 +1,12 @@
 // The whole command, as the program and its tests run it.
 import { Command } from "effect/cli"
+import { backup } from "./backup.ts"
 import { events } from "./events.ts"
 import { history } from "./history.ts"
 import { kubeconfig } from "./kubeconfig.ts"
 import { logs } from "./logs.ts"
 import { plan } from "./plan.ts"
+import { restore } from "./restore.ts"
 import { retry } from "./retry.ts"
 import { root } from "./root.ts"
 import { rotatePassphrase } from "./rotatePassphrase.ts"
@@ -20,6 +22,8 @@ export const commands = [
   retry,
   kubeconfig,
   trace,
+  backup,
+  restore,
   rotatePassphrase,
 ] as const
 

@@ -42,7 +42,7 @@ export const root = Command.make("kubectl pi").pipe(
 )
 
 /** kubectl would take `-A`, or nothing, for something else than a name. */
-const isName = (text: string): boolean => /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(text)
+export const isName = (text: string): boolean => /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(text)
 
 export const instanceArgument = Argument.String("name").pipe(
   Argument.withDescription("Name of the PlatformInstance"),

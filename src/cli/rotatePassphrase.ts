@@ -4,10 +4,10 @@ import { randomBytes } from "node:crypto"
 import { Console, Effect, Option, Redacted, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { cannot, getJson, Kubectl, misused, type Where } from "./Kubectl.ts"
-import { NAMESPACE, SELECTOR } from "./logs.ts"
+import { NAMESPACE } from "./logs.ts"
+import { findOperator, getIfThere } from "./Operator.ts"
 import {
   ANNOTATION_REPLICAS,
-  Deployments,
   endOf,
   Job,
   JobPods,
@@ -15,7 +15,6 @@ import {
   lacksRotation,
   NEXT,
   type Operator,
-  operatorOf,
   ROTATED,
   rotationJob,
   rotationSecret,
@@ -34,51 +33,11 @@ const Names = Schema.Struct({
   items: Schema.Array(Schema.Struct({ metadata: Schema.Struct({ name: Schema.String }) })),
 })
 
-const findOperator = Effect.fnUntraced(function* (place: Where) {
-  const { items } = yield* getJson(Deployments, place, ["deployments", SELECTOR])
-  const [deployment, ...others] = items
-  if (deployment === undefined) {
-    return yield* cannot(
-      `no Deployment of the operator is in namespace ${place.namespace}: --operator-namespace names another one`,
-    )
-  }
-  if (others.length > 0) {
-    const names = items.map(({ metadata }) => metadata.name).join(", ")
-    return yield* cannot(
-      `namespace ${place.namespace} has several operators: ${names}; which of them has the state cannot be told`,
-    )
-  }
-  return yield* Effect.mapError(Effect.fromOption(operatorOf(deployment)), () =>
-    cannot(
-      `Deployment ${place.namespace}/${deployment.metadata.name} does not have its state from a claim and its passphrase from a Secret, as the chart makes it: rotate by hand`,
-    ),
-  )
-})
-
-/** Of what it holds nothing is said, not even where it is not understood. */
-const getIfThere = Effect.fnUntraced(function* <A>(
-  schema: Schema.Codec<A, unknown>,
-  place: Where,
-  args: ReadonlyArray<string>,
-) {
-  const kubectl = yield* Kubectl
-  const text = yield* kubectl.run(place, ["get", ...args, "--ignore-not-found", "--output=json"])
-  if (text.trim() === "") return Option.none<A>()
-  return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text).pipe(
-    Effect.asSome,
-    Effect.mapError(() =>
-      cannot(
-        `kubectl get ${args.join(" ")} gave something that is not understood here; use the kubectl-pi of the operator's release`,
-      ),
-    ),
-  )
-})
-
 const findSecret = (place: Where, name: string) => getIfThere(Secret, place, ["secrets", name])
 
 /** What there is at this moment. */
 const look = Effect.fnUntraced(function* (place: Where) {
-  const operator = yield* findOperator(place)
+  const operator = yield* findOperator(place, "rotate by hand")
   const found = yield* findSecret(place, operator.secret)
   if (Option.isNone(found) || (found.value.data?.[operator.key] ?? "") === "") {
     return yield* cannot(
@@ -137,7 +96,7 @@ const podsOf = Effect.fnUntraced(function* (place: Where, { deployment }: Operat
 
 /** Fails when somebody has started it again. */
 const checkStopped = Effect.fnUntraced(function* (place: Where) {
-  const { deployment } = yield* findOperator(place)
+  const { deployment } = yield* findOperator(place, "rotate by hand")
   if (
     deployment.spec.replicas === 0 &&
     deployment.metadata.annotations?.[ANNOTATION_REPLICAS] !== undefined
@@ -181,7 +140,7 @@ const stop = Effect.fnUntraced(function* (place: Where, { operator, isStopped }:
 })
 
 const start = Effect.fnUntraced(function* (place: Where) {
-  const operator = yield* findOperator(place)
+  const operator = yield* findOperator(place, "rotate by hand")
   const replicas = operator.deployment.metadata.annotations?.[ANNOTATION_REPLICAS]
   if (replicas === undefined) return
   yield* patchDeployment(place, operator, {

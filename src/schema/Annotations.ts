@@ -12,6 +12,7 @@ import {
   ANNOTATION_PLAN,
   ANNOTATION_PROTECT,
   ANNOTATION_RECONCILE_REQUESTED,
+  ANNOTATION_RESTORE,
   ANNOTATION_SKIP_STORAGE_CLEANUP,
   ANNOTATION_SLEEP,
   ANNOTATION_STORAGE_CLEANED,
@@ -57,6 +58,9 @@ const approval: Check = (text) =>
     : Option.some(
         `it takes the number of a generation, or what kubectl pi plan says, such as "3-0123456789ab"`,
       )
+
+const backupId: Check = (text) =>
+  /^[0-9a-f]{16}$/.test(text) ? Option.none() : Option.some("it takes what kubectl pi restore writes")
 
 const windows: Check = (text) => Result.getFailure(parseWindows(text))
 
@@ -115,6 +119,12 @@ export const annotationRows = {
     meaning:
       '`"true"`: the vCluster is moved to the [chart that is embedded in the operator](day-two.md#vcluster-upgrade), where that is a newer one; back again if it does not come up',
     check: flag,
+    keeps: true,
+  },
+  [ANNOTATION_RESTORE]: {
+    meaning:
+      "the id of a backup, set by `kubectl pi restore`: the vCluster is made, and nothing is installed in it until [its data is back](day-two.md#restore) and the annotation gone",
+    check: backupId,
     keeps: true,
   },
   [ANNOTATION_PROTECT]: {

@@ -9,6 +9,7 @@ import {
   ANNOTATION_DRIFT,
   ANNOTATION_PAUSED,
   ANNOTATION_PLAN,
+  ANNOTATION_RESTORE,
   ANNOTATION_SLEEP,
   ANNOTATION_UPGRADE_VCLUSTER,
   ANNOTATION_WINDOW,
@@ -119,6 +120,10 @@ export const detectsIn = ({ kept }: Pick<DayTwoMemo, "kept">): boolean =>
 export const upgradesIn = ({ kept }: Pick<DayTwoMemo, "kept">): boolean =>
   kept?.[ANNOTATION_UPGRADE_VCLUSTER] === "true"
 
+/** The backup that is being put back: absent once all of it is. */
+export const restoresIn = ({ kept }: Pick<DayTwoMemo, "kept">): Option.Option<string> =>
+  Option.fromUndefinedOr(kept?.[ANNOTATION_RESTORE])
+
 /** It has begun, and neither succeeded nor been rolled back. */
 export const isUnderWay = ({ outcome }: Pick<VclusterUpgrade, "outcome">): boolean =>
   outcome === undefined || outcome === "failing"
@@ -152,6 +157,8 @@ export interface DayTwo {
   /** Since when it is paused, RFC 3339. */
   readonly pausedSince: Option.Option<string>
   readonly sleep: Option.Option<Sleep>
+  /** The id of the backup that is being put back: nothing is installed meanwhile. */
+  readonly restores: Option.Option<string>
   /** Inside of which repairs and upgrades begin; absent: at any time. */
   readonly windows: Option.Option<Windows>
   /** A version, or `spec`: what a plan is asked of. */
@@ -266,6 +273,7 @@ export const followDayTwo = (
   return {
     pausedSince: Option.fromUndefinedOr(pausedSince),
     sleep: Option.fromUndefinedOr(sleep),
+    restores: restoresIn({ kept }),
     windows: windowsIn(memo),
     plan,
     approve: kept[ANNOTATION_APPROVE] === "required",

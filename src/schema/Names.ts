@@ -47,6 +47,8 @@ export const ANNOTATION_APPROVED = `${GROUP}/approved`
 export const ANNOTATION_DRIFT = `${GROUP}/drift`
 /** `"true"`, set by a person: the vCluster's release is moved to the chart that is embedded in the operator. */
 export const ANNOTATION_UPGRADE_VCLUSTER = `${GROUP}/upgrade-vcluster`
+/** The id of a backup, set by `kubectl pi restore`: nothing is installed until its data is back, and the annotation gone. */
+export const ANNOTATION_RESTORE = `${GROUP}/restore`
 /** What the operator remembers of the annotations of people: since when, what stood before, what it has told (DayTwo.ts). */
 export const ANNOTATION_DAY_TWO = `${GROUP}/day-two`
 /** `"true"`, set by a person: leave the default storage root on the node. */

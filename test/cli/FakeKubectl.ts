@@ -48,6 +48,10 @@ const fake = (answers: Answers, asked: Array<string>, fed: Array<string>) => {
   return Layer.succeed(Kubectl, {
     lines: (where, args) => lines(where, args),
     run: (where, args) => Effect.map(Stream.runCollect(lines(where, args)), (all) => all.join("\n")),
+    pipe: (where, args, input) =>
+      Effect.map(Stream.runCollect(lines(where, args, Buffer.from(input).toString("latin1"))), (all) =>
+        Buffer.from(all.join("\n"), "latin1"),
+      ),
     feed: (where, args, input) => {
       fed.push(Redacted.value(input))
       return Effect.map(Stream.runCollect(lines(where, args, Redacted.value(input))), (all) => all.join("\n"))

@@ -42,6 +42,7 @@ export const piHelp: Effect.Effect<string, unknown> = Effect.gen(function* () {
       // Nothing asks a cluster for help.
       Layer.succeed(Kubectl, {
         feed: () => Effect.succeed(""),
+        pipe: () => Effect.succeed(new Uint8Array()),
         run: () => Effect.succeed(""),
         lines: () => Stream.empty,
       }),

@@ -124,7 +124,7 @@ export const followAnnotations = Effect.fnUntraced(function* (
   const events = yield* Events
   const now = yield* Clock.currentTimeMillis
   const before = Option.orElse(memory.dayTwo, () => memoOf(metadata))
-  const { pausedSince, sleep, windows, plan, approve, approved, memo, news } = followDayTwo(
+  const { pausedSince, sleep, restores, windows, plan, approve, approved, memo, news } = followDayTwo(
     { ...metadata, namespace: metadata.namespace ?? "" },
     before,
     formatTime(DateTime.makeUnsafe(now)),
@@ -148,7 +148,7 @@ export const followAnnotations = Effect.fnUntraced(function* (
       waited: memo.awaits !== undefined,
       plans: memory.plans,
     },
-    rules: { pausedSince, sleep, windows, undecided: Option.none(), unfinished },
+    rules: { pausedSince, sleep, restores, windows, undecided: Option.none(), unfinished },
   }
 })
 

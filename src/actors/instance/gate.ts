@@ -3,7 +3,12 @@
 import { DateTime, Option } from "effect"
 import type { InstallReason } from "../../schema/Conditions.ts"
 import type { Sleep } from "../../schema/DayTwo.ts"
-import { ANNOTATION_APPROVED, ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../../schema/Names.ts"
+import {
+  ANNOTATION_APPROVED,
+  ANNOTATION_PAUSED,
+  ANNOTATION_RESTORE,
+  ANNOTATION_SLEEP,
+} from "../../schema/Names.ts"
 import { approvalOf, planSummary } from "../../schema/Plan.ts"
 import { formatTime } from "../../schema/Time.ts"
 import { opensAt, type Windows } from "../../schema/Windows.ts"
@@ -20,6 +25,8 @@ export type Closed =
   /** `since` is RFC 3339. */
   | { readonly _tag: "Paused"; readonly since: string }
   | { readonly _tag: "Asleep"; readonly sleep: Sleep }
+  /** `backup`: its id. */
+  | { readonly _tag: "Restoring"; readonly backup: string }
   /** Milliseconds since the epoch: when it may. */
   | { readonly _tag: "OutsideWindow"; readonly opensAt: number }
   | Extract<Standing, { readonly _tag: "Waits" }>
@@ -30,6 +37,8 @@ export interface Rules {
   readonly pausedSince: Option.Option<string>
   /** It is to be asleep, or is. */
   readonly sleep: Option.Option<Sleep>
+  /** The backup whose data is being put back: the target is made, and nothing begins that looks into it or changes what is inside. */
+  readonly restores: Option.Option<string>
   readonly windows: Option.Option<Windows>
   /** A change that waits where nobody knows what counts meanwhile: nothing is installed then. */
   readonly undecided: Option.Option<Closed>
@@ -40,6 +49,7 @@ export interface Rules {
 export const noRules: Rules = {
   pausedSince: Option.none(),
   sleep: Option.none(),
+  restores: Option.none(),
   windows: Option.none(),
   undecided: Option.none(),
   unfinished: false,
@@ -71,6 +81,8 @@ export const whyNot = (start: Start, rules: Rules, now: number): Option.Option<C
       ? Option.none()
       : Option.some({ _tag: "Asleep", sleep: rules.sleep.value })
   }
+  if (Option.isSome(rules.restores) && (start._tag === "Install" || start.step === "BeginUpgrade"))
+    return Option.some({ _tag: "Restoring", backup: rules.restores.value })
   if (start._tag === "Install" && Option.isSome(rules.undecided)) return rules.undecided
   if (Option.isNone(rules.windows) || endsUnfinished(start, rules) || !canWait(start)) return Option.none()
   const opens = opensAt(rules.windows.value, now)
@@ -110,6 +122,8 @@ export const wordsOf = (closed: Closed, version: string): string => {
         ? `falling asleep since ${askedAt}: nothing else begins until annotation ${ANNOTATION_SLEEP} goes`
         : `asleep since ${since}: nothing runs and nothing is written until annotation ${ANNOTATION_SLEEP} goes`
     }
+    case "Restoring":
+      return `backup ${closed.backup} is being restored: nothing is installed until its data is back and annotation ${ANNOTATION_RESTORE} goes; kubectl pi restore, run again, goes on with it`
     case "OutsideWindow":
       return waitsForWindow(`version ${version}`, closed.opensAt)
     case "Waits":

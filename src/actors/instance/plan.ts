@@ -187,12 +187,18 @@ const isWanted = ({ slot, version, generation }: PlanOperation, input: PlanInput
 const maySeeDrift = ({ detecting, rules }: PlanInput): boolean =>
   Option.isSome(detecting) && Option.isNone(rules.undecided)
 
+/** Nothing wakes one that sleeps, and what is inside before its data is back says nothing. */
+const mayLook = ({ sleep, restores }: Rules): boolean => Option.isNone(sleep) && Option.isNone(restores)
+
 /** One that nobody waits for any more gives its place to what is next. */
 const lookOn = (running: PlanOperation, input: PlanInput, retryAt: number, poll: Wake): Decision => {
   if (!isWanted(running, input))
     return { _tag: "CancelOperation", because: "nobody waits for this plan any more" }
-  if (Option.isSome(input.rules.sleep)) {
-    return { _tag: "CancelOperation", because: "nothing is looked at in one that is to sleep" }
+  if (!mayLook(input.rules)) {
+    return {
+      _tag: "CancelOperation",
+      because: "nothing is looked at in one that is to sleep or is being restored",
+    }
   }
   const next = Option.filter(installDue(input), (reason) => goesBeforeLooks.has(reason))
   return Option.isSome(next) && Option.isNone(heldBack(input)) && retryAt <= input.now
@@ -204,6 +210,8 @@ const lookOn = (running: PlanOperation, input: PlanInput, retryAt: number, poll:
 const lookForDrift = (input: PlanInput, ...wakes: ReadonlyArray<Wake>): Decision => {
   const { version, generation, rules } = input
   if (Option.isSome(rules.sleep)) return hold({ _tag: "Asleep", sleep: rules.sleep.value }, ...wakes)
+  if (Option.isSome(rules.restores))
+    return hold({ _tag: "Restoring", backup: rules.restores.value }, ...wakes)
   if (Option.isSome(rules.undecided)) return hold(rules.undecided.value, ...wakes)
   return { _tag: "Plan", slot: "drift", version, generation }
 }
@@ -246,8 +254,7 @@ export const plan = (input: PlanInput): Decision => {
   const due = installDue(input)
   const closed = heldBack(input)
   const mayBegin = Option.isSome(due) && Option.isNone(closed)
-  // Nothing wakes it, and nothing is begun in one that is about to fall asleep.
-  const looks = Option.isSome(input.rules.sleep) ? undefined : Option.getOrUndefined(input.planning)
+  const looks = mayLook(input.rules) ? Option.getOrUndefined(input.planning) : undefined
   // What may begin is not kept waiting by a look at what may come.
   if (looks !== undefined && looks.at <= input.now && !(mayBegin && retryAt <= input.now)) {
     const { at: _, ...subject } = looks

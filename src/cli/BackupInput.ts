@@ -1,0 +1,122 @@
+// Where the file of a backup goes and comes from, and the passphrase for it: never an argument, never the environment.
+import { Effect, FileSystem, Option, type PlatformError, Redacted, Stdio, Stream } from "effect"
+import { Flag, Prompt } from "effect/cli"
+import { cannot, misused } from "./Kubectl.ts"
+
+/** Standard output or input. */
+export const STREAM = "-"
+
+export const passphraseFlag = Flag.String("passphrase-file").pipe(
+  Flag.withMetavar("FILE"),
+  Flag.withDescription(
+    "The passphrase of the backup is what that file holds; asked for on the terminal when not set",
+  ),
+  Flag.optional,
+)
+
+export const fileFlag = (description: string) =>
+  Flag.String("file").pipe(
+    Flag.withAlias("f"),
+    Flag.withMetavar("FILE"),
+    Flag.withDescription(description),
+    Flag.filter(
+      (file) => file !== "",
+      () => "Expected the name of a file, or -",
+    ),
+  )
+
+const reasonOf = ({ reason }: PlatformError.PlatformError): string => reason._tag
+
+const ask = (message: string) =>
+  Prompt.run(Prompt.Hidden({ message })).pipe(Effect.mapError(() => misused("no passphrase was given")))
+
+const asked = Effect.fnUntraced(function* (twice: boolean) {
+  const first = yield* ask("Passphrase of the backup")
+  if (!twice) return first
+  const second = yield* ask("Once more")
+  return Redacted.value(first) === Redacted.value(second)
+    ? first
+    : yield* misused("the two are not the same: nothing was done")
+})
+
+/** `file`: of the backup; where that is a stream, nobody can be asked. `isNew`: it is asked for twice. */
+export const passphraseOf = Effect.fnUntraced(function* (
+  from: Option.Option<string>,
+  file: string,
+  isNew: boolean,
+) {
+  const fs = yield* FileSystem.FileSystem
+  const stdio = yield* Stdio.Stdio
+  if (Option.isSome(from)) {
+    const text = yield* fs
+      .readFileString(from.value)
+      .pipe(
+        Effect.mapError((error) =>
+          cannot(`--passphrase-file ${from.value} cannot be read (${reasonOf(error)}): name another file`),
+        ),
+      )
+    const word = text.replace(/\r?\n$/, "")
+    return word === ""
+      ? yield* misused(`--passphrase-file ${from.value} is empty: without a passphrase nothing is encrypted`)
+      : Redacted.make(word)
+  }
+  const isTerminal = (yield* stdio.stdinIsTerminal) && (yield* stdio.stdoutIsTerminal)
+  if (file === STREAM || !isTerminal) {
+    return yield* misused(
+      "there is no terminal to ask for the passphrase on: --passphrase-file FILE names the file that holds it",
+    )
+  }
+  const word = yield* asked(isNew)
+  return Redacted.value(word) === "" ? yield* misused("an empty passphrase encrypts nothing") : word
+})
+
+export const readBackup = Effect.fnUntraced(function* (file: string) {
+  if (file === STREAM) {
+    const { stdin } = yield* Stdio.Stdio
+    const all = yield* Stream.runCollect(stdin).pipe(
+      Effect.mapError(() => cannot("standard input cannot be read")),
+    )
+    return Buffer.concat(all)
+  }
+  const fs = yield* FileSystem.FileSystem
+  return yield* Effect.mapError(fs.readFile(file), (error) =>
+    cannot(`--file ${file} cannot be read (${reasonOf(error)}): name another file, or - for standard input`),
+  )
+})
+
+/** Before anything is done: what there is stays as it is. */
+export const requireNew = Effect.fnUntraced(function* (file: string) {
+  if (file === STREAM) {
+    const { stdoutIsTerminal } = yield* Stdio.Stdio
+    if (yield* stdoutIsTerminal) {
+      return yield* misused(
+        "--file - is standard output, and that is a terminal: pipe it to another program, or name a file",
+      )
+    }
+    return
+  }
+  const fs = yield* FileSystem.FileSystem
+  if (yield* Effect.orElseSucceed(fs.exists(file), () => false)) {
+    return yield* misused(`--file ${file} is there already, and no backup is overwritten: name another file`)
+  }
+})
+
+/** 0600, and whole or not at all. */
+export const writeBackup = Effect.fnUntraced(function* (file: string, content: Uint8Array) {
+  if (file === STREAM) {
+    const stdio = yield* Stdio.Stdio
+    return yield* Stream.run(Stream.make(content), stdio.stdout({ endOnDone: false })).pipe(
+      Effect.mapError(() => cannot("standard output cannot be written: the backup is not whole")),
+    )
+  }
+  const fs = yield* FileSystem.FileSystem
+  const temporary = `${file}.new`
+  yield* fs.remove(temporary, { force: true }).pipe(
+    Effect.andThen(fs.writeFile(temporary, content, { flag: "wx", mode: 0o600 })),
+    Effect.andThen(fs.rename(temporary, file)),
+    Effect.onError(() => Effect.ignore(fs.remove(temporary, { force: true }))),
+    Effect.mapError((error) =>
+      cannot(`--file ${file} cannot be written (${reasonOf(error)}): name another file`),
+    ),
+  )
+})

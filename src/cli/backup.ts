@@ -1,0 +1,178 @@
+// `kubectl pi backup`: an instance in one file. Nothing is stopped: the state is copied while no operation writes it, the vCluster's
+// database at one revision, and where an operation has come between the two, both are taken anew.
+import { Clock, Console, DateTime, Effect, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import type { InstanceKey } from "../schema/InstanceKey.ts"
+import { ANNOTATION_RESTORE, ANNOTATION_SLEEP, hostNamespace } from "../schema/Names.ts"
+import { formatTime } from "../schema/Time.ts"
+import {
+  BACKUP_FORMAT,
+  isSnapshotOf,
+  type Manifest,
+  newId,
+  newPassphrase,
+  parts,
+  sealed,
+} from "./BackupFile.ts"
+import { fileFlag, passphraseFlag, passphraseOf, requireNew, STREAM, writeBackup } from "./BackupInput.ts"
+import {
+  CONTROL_PLANE,
+  ControlPlane,
+  chartVersionOf,
+  keptOf,
+  snapshotCommand,
+  WholeInstance,
+} from "./BackupObjects.ts"
+import { RESOURCE } from "./Instance.ts"
+import { cannot, getJson, Kubectl, type Where } from "./Kubectl.ts"
+import { NAMESPACE } from "./logs.ts"
+import { exportState, findOperator, findState } from "./Operator.ts"
+import { answer, instanceArgument, root, where } from "./root.ts"
+import { plain } from "./Words.ts"
+
+export const operatorNamespaceFlag = Flag.String("operator-namespace").pipe(
+  Flag.withMetavar("NAMESPACE"),
+  Flag.withDescription(`Where the operator runs (default ${NAMESPACE})`),
+  Flag.withDefault(NAMESPACE),
+)
+
+/** How often state and database are taken, until no operation has come between. */
+const TRIES = 5
+
+export const SecretData = Schema.Struct({ data: Schema.Record(Schema.String, Schema.String) })
+
+/** The database of its vCluster, whole and of the cluster that the state is of. */
+export const takeSnapshot = Effect.fnUntraced(function* (inHost: Where, kubeSystemUID: string) {
+  const kubectl = yield* Kubectl
+  const snapshot = yield* kubectl.pipe(inHost, snapshotCommand, new Uint8Array())
+  return { snapshot, isOf: yield* isSnapshotOf(snapshot, kubeSystemUID) }
+})
+
+interface Taken {
+  readonly state: Uint8Array
+  readonly snapshot: Uint8Array
+  readonly kubeSystemUID: string
+}
+
+/** State and database of one moment: nothing; where an operation has come between, in words. */
+const takeOnce = Effect.fnUntraced(function* (
+  call: Parameters<typeof findState>[0],
+  inHost: Where,
+  statePassphrase: string,
+) {
+  const about = `${call.key.namespace}/${call.key.name}`
+  const before = yield* findState(call)
+  const { kubeSystemUID } = before
+  if (before.state === "none" || before.version === undefined || kubeSystemUID === undefined) {
+    return yield* cannot(`${about} has nothing installed yet that could be backed up`)
+  }
+  if (before.busy !== undefined) return before.busy
+  const state = yield* exportState(call, statePassphrase).pipe(
+    Effect.catchTag("StateBusy", ({ what }) => Effect.succeed(what)),
+  )
+  if (typeof state === "string") return state
+  const { snapshot, isOf } = yield* takeSnapshot(inHost, kubeSystemUID)
+  const after = yield* findState(call)
+  if (after.busy !== undefined || after.stamp !== before.stamp) return after.busy ?? "an operation has begun"
+  if (!isOf) {
+    return yield* cannot(
+      `what came of the vCluster's database is cut off, or is not that of the cluster that ${about} is installed in: give the command again`,
+    )
+  }
+  const taken: Taken = { state, snapshot, kubeSystemUID }
+  return taken
+})
+
+const take = Effect.fnUntraced(function* (
+  call: Parameters<typeof findState>[0],
+  inHost: Where,
+  statePassphrase: string,
+) {
+  let why = ""
+  for (let tries = 0; tries < TRIES; tries++) {
+    const taken = yield* takeOnce(call, inHost, statePassphrase)
+    if (typeof taken !== "string") return taken
+    why = taken
+    yield* Console.error(`${call.key.namespace}/${call.key.name}: ${plain(why)}; waiting for its end`)
+    yield* Effect.sleep("10 seconds")
+  }
+  return yield* cannot(
+    `${call.key.namespace}/${call.key.name} is at work (${plain(why)}): give the command again when it is done, or hold it up with a pause`,
+  )
+})
+
+const checkAwake = Effect.fnUntraced(function* ({ metadata }: WholeInstance) {
+  const { namespace, name, annotations = {} } = metadata
+  if (annotations[ANNOTATION_RESTORE] !== undefined) {
+    return yield* cannot(`${namespace}/${name} is itself being restored: end that first`)
+  }
+  if (annotations[ANNOTATION_SLEEP] === "true") {
+    return yield* cannot(
+      `${namespace}/${name} is asleep, and its database is read through its control plane: take annotation ${ANNOTATION_SLEEP} away, and back it up when it is Ready`,
+    )
+  }
+})
+
+export const backup = Command.make(
+  "backup",
+  {
+    name: instanceArgument,
+    file: fileFlag("Write it there, readable by its owner alone; - is standard output"),
+    passphraseFile: passphraseFlag,
+    operatorNamespace: operatorNamespaceFlag,
+  },
+  Effect.fnUntraced(function* ({ name, file, passphraseFile, operatorNamespace }) {
+    const given = yield* where
+    yield* requireNew(file)
+    const passphrase = yield* passphraseOf(passphraseFile, file, true)
+    const instance = yield* getJson(WholeInstance, given, [RESOURCE, name])
+    yield* checkAwake(instance)
+    const key: InstanceKey = { namespace: instance.metadata.namespace, name }
+    const place = { ...given, namespace: operatorNamespace }
+    const inHost = { ...given, namespace: hostNamespace(key) }
+    const operator = yield* findOperator(place, "back up the state claim by hand")
+    const controlPlane = yield* getJson(ControlPlane, inHost, ["statefulset", CONTROL_PLANE])
+    const certificates = yield* getJson(SecretData, inHost, ["secret", `${CONTROL_PLANE}-certs`])
+    const call = { place, operator, key }
+    const statePassphrase = newPassphrase()
+    const { state, snapshot, kubeSystemUID } = yield* take(call, inHost, statePassphrase)
+    const { format, operatorVersion, version = "" } = yield* findState(call)
+    const about: Omit<Manifest, "parts"> = {
+      format: BACKUP_FORMAT,
+      id: newId(),
+      createdAt: formatTime(DateTime.makeUnsafe(yield* Clock.currentTimeMillis)),
+      instance: key,
+      versions: { operator: operatorVersion, platform: version, vcluster: chartVersionOf(controlPlane) },
+      stateFormat: format,
+      kubeSystemUID,
+      statePassphrase,
+    }
+    const content = yield* sealed(
+      about,
+      new Map([
+        [parts.instance, Buffer.from(JSON.stringify(keptOf(instance)))],
+        [parts.state, state],
+        [parts.vcluster, snapshot],
+        [parts.certificates, Buffer.from(JSON.stringify(certificates.data))],
+      ]),
+      passphrase,
+    )
+    yield* writeBackup(file, content)
+    const told = `backup ${about.id} of ${key.namespace}/${key.name}, platform ${version}: ${content.length} bytes`
+    const rest = "what tenants have on volumes is not in it"
+    if (file === STREAM) return yield* Console.error(`${told}; ${rest}`)
+    yield* answer({ file, id: about.id, size: content.length }, () => `${file}: ${told}`)
+    if ((yield* root).output === "text") yield* Console.error(rest)
+  }),
+).pipe(
+  Command.withDescription(
+    "Writes an instance into one encrypted file: its settings, its state, and everything in its vCluster but the volumes of tenants",
+  ),
+  Command.withExamples([
+    { command: "kubectl pi backup one -n team-a -f one.age" },
+    {
+      command:
+        "kubectl pi backup one -n team-a -f - --passphrase-file backup.pass | rclone rcat remote:backups/one.age",
+    },
+  ]),
+)

@@ -1,0 +1,303 @@
+// `kubectl pi restore`: an instance out of a backup, under its name or another one. Everything that could refuse it is looked at
+// before anything is changed. What is done is there to be seen in the cluster, so that the same command, given again, goes on.
+import { Console, Effect, Option, Redacted, Schema } from "effect"
+import { Argument, Command } from "effect/cli"
+import { isNewer } from "../schema/ChartVersion.ts"
+import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
+import { ANNOTATION_RESTORE, ANNOTATION_SLEEP, hostNamespace } from "../schema/Names.ts"
+import { type Backup, opened, parts } from "./BackupFile.ts"
+import { fileFlag, passphraseFlag, passphraseOf, readBackup } from "./BackupInput.ts"
+import {
+  CONTROL_PLANE,
+  ControlPlane,
+  clientSecretOf,
+  KeptInstance,
+  notCloned,
+  RESTORE_POD,
+  restoreCommand,
+  restoredInstance,
+  restorePod,
+} from "./BackupObjects.ts"
+import { operatorNamespaceFlag, SecretData, takeSnapshot } from "./backup.ts"
+import { dayTwoOf } from "./dayTwo.ts"
+import { conditionOf, getInstance, Instance, RESOURCE } from "./Instance.ts"
+import { cannot, getJson, Kubectl, type PiError, type Where } from "./Kubectl.ts"
+import { findOperator, findState, getIfThere, importState } from "./Operator.ts"
+import { answer, isName, where } from "./root.ts"
+import { plain } from "./Words.ts"
+
+const AGAIN = "give the same command again, and it goes on"
+
+const step = (text: string) => Console.error(plain(text))
+
+const Named = Schema.Struct({ metadata: Schema.Struct({ name: Schema.String }) })
+
+interface Restore {
+  readonly backup: Backup
+  readonly kept: KeptInstance
+  readonly key: InstanceKey
+  readonly isClone: boolean
+  /** Where the instance is, its host namespace, and the operator. */
+  readonly own: Where
+  readonly inHost: Where
+  readonly call: Parameters<typeof findState>[0]
+}
+
+const partOf = ({ parts: all }: Backup, name: string): Uint8Array => all.get(name) ?? new Uint8Array()
+
+const objectOf = ({ backup, kept, key, isClone }: Restore): string =>
+  JSON.stringify(restoredInstance(kept, key, backup.manifest.id, isClone))
+
+/** Whether this backup is on its way already: an instance that it has made and not let go. */
+const isBegun = Effect.fnUntraced(function* ({ own, key, backup }: Restore) {
+  const there = Option.getOrUndefined(yield* getIfThere(Instance, own, [RESOURCE, key.name]))
+  if (there === undefined) return false
+  const { annotations = {}, deletionTimestamp } = there.metadata
+  if (deletionTimestamp === undefined && annotations[ANNOTATION_RESTORE] === backup.manifest.id) return true
+  return yield* cannot(
+    `${formatKey(key)} is there${deletionTimestamp === undefined ? "" : ", being deleted"}: nothing is restored over it. Name another one for a copy, or delete it first`,
+  )
+})
+
+/** What the operator has to be for it. */
+const checkOperator = Effect.fnUntraced(function* ({ call, key, backup }: Restore, isOnItsWay: boolean) {
+  const { manifest } = backup
+  const found = yield* findState(call)
+  if (manifest.stateFormat > found.format || isNewer(manifest.versions.vcluster, found.chartVersion)) {
+    return yield* cannot(
+      `the backup was made with operator ${manifest.versions.operator} and vCluster ${manifest.versions.vcluster}, and here are operator ${found.operatorVersion} and vCluster ${found.chartVersion}: upgrade the operator first`,
+    )
+  }
+  if (found.state === "there" && !isOnItsWay && found.restored !== manifest.id) {
+    return yield* cannot(
+      `the operator has a state of ${formatKey(key)} already, of an instance that was retained: create that instance to have it back, or remove the folder in the state claim`,
+    )
+  }
+})
+
+const checkClientSecret = Effect.fnUntraced(function* ({ own, kept, key }: Restore) {
+  const ref = clientSecretOf(kept)
+  if (ref === undefined) return
+  const found = yield* getIfThere(SecretData, own, ["secret", ref.name])
+  if (Option.exists(found, ({ data }) => data[ref.key] !== undefined)) return
+  return yield* cannot(
+    `Secret ${key.namespace}/${ref.name} with key ${ref.key}, which the instance has its client secret from, is not there, and is not in the backup: make it first`,
+  )
+})
+
+/** Nothing is changed by any of these. */
+const check = Effect.fnUntraced(function* (restore: Restore) {
+  const { own, key, call, inHost } = restore
+  const kubectl = yield* Kubectl
+  const isOnItsWay = yield* isBegun(restore)
+  yield* checkOperator(restore, isOnItsWay)
+  if (isOnItsWay) return true
+  const namespace = yield* getIfThere(Named, own, ["namespace", key.namespace])
+  if (Option.isNone(namespace)) {
+    return yield* cannot(
+      `namespace ${key.namespace} is not there: kubectl create namespace ${key.namespace} makes it`,
+    )
+  }
+  const host = inHost.namespace ?? ""
+  if (Option.isSome(yield* getIfThere(Named, call.place, ["namespace", host]))) {
+    return yield* cannot(
+      `host namespace ${host} is there, without an instance: whatever is in it is left alone. Remove it if nobody needs it`,
+    )
+  }
+  yield* checkClientSecret(restore)
+  yield* kubectl
+    .feed(own, ["create", "--dry-run=server", "--filename=-"], Redacted.make(objectOf(restore)))
+    .pipe(
+      Effect.mapError(({ message }) => cannot(`the instance would not be taken by this cluster: ${message}`)),
+    )
+  return false
+})
+
+/** Puts the state in place, and makes the instance, which waits for its data. */
+const begin = Effect.fnUntraced(function* (restore: Restore) {
+  const { backup, key, call, own, isClone } = restore
+  const { id, statePassphrase } = backup.manifest
+  const kubectl = yield* Kubectl
+  yield* importState(call, { id, isClone, statePassphrase, state: partOf(backup, parts.state) })
+  yield* step(`the state of ${formatKey(key)} is in place`)
+  yield* kubectl.feed(own, ["create", "--filename=-"], Redacted.make(objectOf(restore)))
+  yield* step(`${formatKey(key)} is made; the operator makes its vCluster`)
+})
+
+/** Longer than a control plane may take to come up, images and all. */
+const patience = "30 minutes"
+
+const untilIs = Effect.fnUntraced(function* (
+  { own, key }: Restore,
+  what: string,
+  is: (instance: Instance, now: number) => boolean,
+) {
+  const look: Effect.Effect<void, PiError, Kubectl> = Effect.gen(function* () {
+    while (true) {
+      const { instance } = yield* getInstance(own, key.name)
+      if (is(instance, Date.now())) return
+      yield* Effect.sleep("2 seconds")
+    }
+  })
+  yield* Effect.timeoutOrElse(look, {
+    duration: patience,
+    orElse: () =>
+      Effect.fail(
+        cannot(
+          `${formatKey(key)} is not ${what} after ${patience}: kubectl pi status ${key.name} -n ${key.namespace} says why. Once that is mended, ${AGAIN}`,
+        ),
+      ),
+  })
+})
+
+const isUp = (instance: Instance): boolean => conditionOf(instance, "TargetReady")?.status === "True"
+const isAsleep = (instance: Instance, now: number): boolean =>
+  dayTwoOf(instance, now).asleepSince !== undefined
+
+const annotate = Effect.fnUntraced(function* ({ own, key }: Restore, annotation: string) {
+  const kubectl = yield* Kubectl
+  yield* kubectl.run(own, ["annotate", RESOURCE, key.name, "--overwrite", annotation])
+})
+
+const removePod = Effect.fnUntraced(function* (inHost: Where) {
+  const kubectl = yield* Kubectl
+  yield* kubectl.run(inHost, ["delete", "pod", RESTORE_POD, "--ignore-not-found", "--timeout=120s"])
+})
+
+/** The same authorities and keys as before: what they have signed is good again. A copy gets its own. */
+const putCertificates = Effect.fnUntraced(function* ({ backup, inHost }: Restore) {
+  const kubectl = yield* Kubectl
+  const data = new TextDecoder().decode(partOf(backup, parts.certificates))
+  yield* kubectl.feed(
+    inHost,
+    ["patch", "secret", `${CONTROL_PLANE}-certs`, "--type=merge", "--patch-file=/dev/stdin"],
+    Redacted.make(`{"data":${data}}`),
+  )
+})
+
+/** While nothing of the vCluster runs. */
+const putData = Effect.fnUntraced(function* (restore: Restore) {
+  const { inHost, backup, key, isClone } = restore
+  const kubectl = yield* Kubectl
+  const pod = restorePod(yield* getJson(ControlPlane, inHost, ["statefulset", CONTROL_PLANE]))
+  if (pod === undefined)
+    return yield* cannot(`statefulset/${CONTROL_PLANE} in ${inHost.namespace} is not vCluster's`)
+  // One of a command that was interrupted may be at work.
+  yield* removePod(inHost)
+  yield* kubectl.feed(inHost, ["create", "--filename=-"], Redacted.make(JSON.stringify(pod)))
+  yield* kubectl.run(inHost, ["wait", `pod/${RESTORE_POD}`, "--for=condition=Ready", "--timeout=600s"])
+  yield* kubectl.pipe(inHost, restoreCommand, partOf(backup, parts.vcluster))
+  yield* removePod(inHost)
+  if (!isClone) yield* putCertificates(restore)
+  yield* step(`the vCluster of ${formatKey(key)} has its data back`)
+})
+
+/** From wherever it was left. */
+const finish = Effect.fnUntraced(function* (restore: Restore) {
+  const { own, inHost, key, backup } = restore
+  const { instance } = yield* getInstance(own, key.name)
+  if (instance.metadata.annotations?.[ANNOTATION_SLEEP] !== "true") {
+    yield* untilIs(restore, "up", isUp)
+    yield* annotate(restore, `${ANNOTATION_SLEEP}=true`)
+  }
+  yield* untilIs(restore, "asleep", isAsleep)
+  yield* putData(restore)
+  yield* annotate(restore, `${ANNOTATION_SLEEP}-`)
+  yield* untilIs(
+    restore,
+    "awake",
+    (now) => now.metadata.annotations?.[ANNOTATION_SLEEP] === undefined && isUp(now),
+  )
+  const { isOf } = yield* takeSnapshot(inHost, backup.manifest.kubeSystemUID)
+  if (!isOf) {
+    return yield* cannot(
+      `the vCluster of ${formatKey(key)} has come up without its data: nothing is installed in it; ${AGAIN}`,
+    )
+  }
+  yield* annotate(restore, `${ANNOTATION_RESTORE}-`)
+})
+
+const tellClone = Effect.fnUntraced(function* ({ kept }: Restore) {
+  const lost = notCloned(kept)
+  yield* step("a copy: it shares nothing with the first one, and has certificates and addresses of its own")
+  if (lost.length > 0) yield* step(`left out, because the first one has it: ${lost.join(", ")}`)
+})
+
+const readKept = (backup: Backup) =>
+  Schema.decodeEffect(Schema.fromJsonString(KeptInstance))(
+    new TextDecoder().decode(partOf(backup, parts.instance)),
+  ).pipe(
+    Effect.mapError(() =>
+      cannot(
+        "the instance in the backup is not understood here: use the kubectl-pi of the release that made it",
+      ),
+    ),
+  )
+
+export const restore = Command.make(
+  "restore",
+  {
+    name: Argument.String("name").pipe(
+      Argument.withDescription("Name that it gets; that of the backup when not set"),
+      Argument.filter(
+        isName,
+        () => "Expected the name of one PlatformInstance: lower-case letters, digits, '-' and '.'",
+      ),
+      Argument.optional,
+    ),
+    file: fileFlag("The backup; - is standard input"),
+    passphraseFile: passphraseFlag,
+    operatorNamespace: operatorNamespaceFlag,
+  },
+  Effect.fnUntraced(function* ({ name, file, passphraseFile, operatorNamespace }) {
+    const given = yield* where
+    const passphrase = yield* passphraseOf(passphraseFile, file, false)
+    const backup = yield* opened(file, yield* readBackup(file), passphrase)
+    const { instance: from, id, createdAt } = backup.manifest
+    const key = {
+      namespace: given.namespace ?? from.namespace,
+      name: Option.getOrElse(name, () => from.name),
+    }
+    const place = { ...given, namespace: operatorNamespace }
+    const operator = yield* findOperator(place, "restore the state claim by hand")
+    const restore: Restore = {
+      backup,
+      kept: yield* readKept(backup),
+      key,
+      isClone: formatKey(key) !== formatKey(from),
+      own: { ...given, namespace: key.namespace },
+      inHost: { ...given, namespace: hostNamespace(key) },
+      call: { place, operator, key },
+    }
+    const isOnItsWay = yield* check(restore)
+    yield* step(
+      `backup ${id} of ${formatKey(from)}, made ${createdAt}${isOnItsWay ? ", is on its way already" : ""}`,
+    )
+    if (restore.isClone) yield* tellClone(restore)
+    if (!isOnItsWay) yield* begin(restore)
+    yield* finish(restore).pipe(
+      Effect.tapError(({ message }) =>
+        message.includes(AGAIN) ? Effect.void : step(`it is not at its end yet: ${AGAIN}`),
+      ),
+    )
+    const { namespace, name: got } = key
+    yield* answer(
+      { namespace, name: got, id },
+      () => `${formatKey(key)}: its data is back, and the operator goes on with it`,
+    )
+    yield* step(
+      `what tenants had on volumes was not in the backup; kubectl pi status ${got} -n ${namespace} says when it is Ready`,
+    )
+  }),
+).pipe(
+  Command.withDescription(
+    "Makes an instance out of a backup, under its name or as a copy under another one; interrupted, the same command goes on",
+  ),
+  Command.withExamples([
+    { command: "kubectl pi restore -f one.age" },
+    { command: "kubectl pi restore two -n team-b -f one.age" },
+    {
+      command: "rclone cat remote:backups/one.age | kubectl pi restore -f - --passphrase-file backup.pass",
+    },
+  ]),
+)
