@@ -59,6 +59,7 @@ export default defineConfig({
           exclude:
             process.env.E2E_FULL === undefined
               ? [
+                  "test/e2e/backup.test.ts",
                   "test/e2e/drift.test.ts",
                   "test/e2e/image.test.ts",
                   "test/e2e/node.test.ts",

@@ -26,6 +26,7 @@ const encodeRecord = Schema.encodeSync(RecordText)
 const decodeMarker = Schema.decodeOption(Schema.fromJsonString(OperationMarker))
 
 const RECORD = "instance.json"
+const HISTORY = "history.json"
 const MARKER = "operation.json"
 /** In the folder of an instance that was restored: the id of its backup. */
 const RESTORED = "restored"
@@ -39,7 +40,7 @@ const isLeftOut = (file: string): boolean =>
   file.startsWith("backend/.pulumi/locks/")
 
 /** What an operation writes without having begun anything. */
-const isAside = (file: string): boolean => file === "history.json"
+const isAside = (file: string): boolean => file === HISTORY
 
 const instancesOf = Effect.fnUntraced(function* (stateDir: string) {
   const disk = yield* Disk
@@ -302,7 +303,8 @@ export const copyIn = Effect.fn("Backup.copyIn")(function* (
     )
   }
   const written = new Map([
-    ...files,
+    // What was done to the first one was not done to a copy.
+    ...[...files].filter(([file]) => !isClone || file !== HISTORY),
     [RECORD, new TextEncoder().encode(`${encodeRecord(recordFor(record, isClone))}\n`)] as const,
     [RESTORED, new TextEncoder().encode(`${id}\n`)] as const,
   ])

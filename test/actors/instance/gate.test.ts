@@ -13,6 +13,7 @@ import { parseWindows } from "../../../src/schema/Windows.ts"
 const since = "2026-11-03T12:00:00Z"
 const paused: Rules = { ...noRules, pausedSince: Option.some(since) }
 const asleep: Rules = { ...noRules, sleep: Option.some({ askedAt: since, pods: 2, memory: 1, since }) }
+const restored: Rules = { ...noRules, restores: Option.some("00112233445566aa") }
 /** Saturday 2026-11-07, two minutes before it opens. */
 const before = Date.parse("2026-11-07T01:58:00Z")
 const inside = Date.parse("2026-11-07T02:00:00Z")
@@ -96,6 +97,35 @@ const answers: ReadonlyArray<
     ],
   ],
   [
+    "that is being restored",
+    restored,
+    before,
+    [
+      [step("CreateNamespace"), "open"],
+      [step("InstallRelease"), "open"],
+      [step("PublishKubeconfig"), "open"],
+      [step("ReapplyRelease"), "open"],
+      [step("BeginUpgrade"), "Restoring"],
+      [install("FirstInstall"), "Restoring"],
+      [install("Resync"), "Restoring"],
+      [install("Retry"), "Restoring"],
+      [install("SpecChanged"), "Restoring"],
+      [install("VersionChanged"), "Restoring"],
+      [install("RepairDue"), "Restoring"],
+    ],
+  ],
+  [
+    "that is being restored, while its vCluster is down for that",
+    { ...restored, sleep: asleep.sleep },
+    before,
+    [
+      [step("ScaleDown"), "open"],
+      [step("WakeUp"), "open"],
+      [step("InstallRelease"), "Asleep"],
+      [install("FirstInstall"), "Asleep"],
+    ],
+  ],
+  [
     "paused while it is asleep",
     { ...asleep, pausedSince: Option.some(since) },
     before,
@@ -155,6 +185,15 @@ describe("what is said of sleep", () => {
     assert.match(
       words({ since }),
       /^asleep since 2026-11-03T12:00:00Z: nothing runs and nothing is written until/,
+    )
+  })
+})
+
+describe("what is said of one that is being restored", () => {
+  it("is of which backup, what it waits for, and what goes on with it", () => {
+    assert.match(
+      wordsOf({ _tag: "Restoring", backup: "00112233445566aa" }, "6.0.22"),
+      /^backup 00112233445566aa is being restored: nothing is installed until .*\/restore goes; kubectl pi restore, run again/,
     )
   })
 })
