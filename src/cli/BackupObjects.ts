@@ -152,6 +152,16 @@ export type ControlPlane = typeof ControlPlane.Type
 /** The container with vCluster's program. */
 export const SYNCER = "syncer"
 export const CONTROL_PLANE = "vcluster"
+/** The Secret with its authorities, certificates and keys. */
+export const CERTIFICATES = `${CONTROL_PLANE}-certs`
+/**
+ * What a vCluster syncs to its host namespace, of every kind that it does. Those of another content than its own it deletes when it
+ * starts, and takes their end for somebody's wish: the object inside would go, too.
+ */
+export const SYNCED = [
+  "pods,services,endpoints,configmaps,secrets,persistentvolumeclaims,networkpolicies.networking.k8s.io",
+  "--selector=vcluster.loft.sh/managed-by",
+]
 export const RESTORE_POD = "vcluster-restore"
 /** The volume of the control plane, and the claim that is mounted as it. */
 const DATA = "data"

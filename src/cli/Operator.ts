@@ -78,7 +78,7 @@ interface Call {
 /** Runs in the operator's pod, beside it: nobody else has the state directory and the passphrase. */
 const run = Effect.fnUntraced(function* (
   { place, operator, key }: Call,
-  mode: "find" | "export" | "import",
+  mode: "find" | "export" | "import" | "adapt",
   args: ReadonlyArray<string>,
   input: Uint8Array,
 ) {
@@ -152,5 +152,16 @@ export const importState = (
       "import",
       [`--passphrase-file=${call.operator.passphraseFile}`, `--id=${id}`, ...(isClone ? ["--clone"] : [])],
       withPassphrase(statePassphrase, state),
+    ),
+  )
+
+/** Lets the state that was put in place reach the vCluster that is there now. */
+export const adaptState = (call: Call, id: string, kubeconfig: string) =>
+  neverBusy(
+    run(
+      call,
+      "adapt",
+      [`--passphrase-file=${call.operator.passphraseFile}`, `--id=${id}`],
+      Buffer.from(kubeconfig),
     ),
   )

@@ -1,6 +1,6 @@
 // `kubectl pi backup`: an instance in one file. Nothing is stopped: the state is copied while no operation writes it, the vCluster's
 // database at one revision, and where an operation has come between the two, both are taken anew.
-import { Clock, Console, DateTime, Effect, Schema } from "effect"
+import { Clock, Console, DateTime, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { InstanceKey } from "../schema/InstanceKey.ts"
 import { ANNOTATION_RESTORE, ANNOTATION_SLEEP, hostNamespace } from "../schema/Names.ts"
@@ -16,6 +16,7 @@ import {
 } from "./BackupFile.ts"
 import { fileFlag, passphraseFlag, passphraseOf, requireNew, STREAM, writeBackup } from "./BackupInput.ts"
 import {
+  CERTIFICATES,
   CONTROL_PLANE,
   ControlPlane,
   chartVersionOf,
@@ -26,7 +27,7 @@ import {
 import { RESOURCE } from "./Instance.ts"
 import { cannot, getJson, Kubectl, type Where } from "./Kubectl.ts"
 import { NAMESPACE } from "./logs.ts"
-import { exportState, findOperator, findState } from "./Operator.ts"
+import { exportState, findOperator, findState, getIfThere } from "./Operator.ts"
 import { answer, instanceArgument, root, where } from "./root.ts"
 import { plain } from "./Words.ts"
 
@@ -40,6 +41,16 @@ export const operatorNamespaceFlag = Flag.String("operator-namespace").pipe(
 const TRIES = 5
 
 export const SecretData = Schema.Struct({ data: Schema.Record(Schema.String, Schema.String) })
+
+/** Of what it holds nothing is said, not even where it is not understood. */
+export const readSecret = Effect.fnUntraced(function* (where: Where, name: string) {
+  const found = yield* getIfThere(SecretData, where, ["secret", name])
+  return Option.isSome(found)
+    ? found.value.data
+    : yield* cannot(
+        `Secret ${where.namespace}/${name} is not there: kubectl pi status says what the instance waits for`,
+      )
+})
 
 /** The database of its vCluster, whole and of the cluster that the state is of. */
 export const takeSnapshot = Effect.fnUntraced(function* (inHost: Where, kubeSystemUID: string) {
@@ -132,7 +143,7 @@ export const backup = Command.make(
     const inHost = { ...given, namespace: hostNamespace(key) }
     const operator = yield* findOperator(place, "back up the state claim by hand")
     const controlPlane = yield* getJson(ControlPlane, inHost, ["statefulset", CONTROL_PLANE])
-    const certificates = yield* getJson(SecretData, inHost, ["secret", `${CONTROL_PLANE}-certs`])
+    const certificates = yield* readSecret(inHost, CERTIFICATES)
     const call = { place, operator, key }
     const statePassphrase = newPassphrase()
     const { state, snapshot, kubeSystemUID } = yield* take(call, inHost, statePassphrase)
@@ -153,7 +164,7 @@ export const backup = Command.make(
         [parts.instance, Buffer.from(JSON.stringify(keptOf(instance)))],
         [parts.state, state],
         [parts.vcluster, snapshot],
-        [parts.certificates, Buffer.from(JSON.stringify(certificates.data))],
+        [parts.certificates, Buffer.from(JSON.stringify(certificates))],
       ]),
       passphrase,
     )

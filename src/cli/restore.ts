@@ -4,10 +4,17 @@ import { Console, Effect, Option, Redacted, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { isNewer } from "../schema/ChartVersion.ts"
 import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
-import { ANNOTATION_RESTORE, ANNOTATION_SLEEP, hostNamespace } from "../schema/Names.ts"
+import {
+  ANNOTATION_RESTORE,
+  ANNOTATION_SLEEP,
+  hostNamespace,
+  KUBECONFIG_KEY,
+  kubeconfigSecretName,
+} from "../schema/Names.ts"
 import { type Backup, opened, parts } from "./BackupFile.ts"
 import { fileFlag, passphraseFlag, passphraseOf, readBackup } from "./BackupInput.ts"
 import {
+  CERTIFICATES,
   CONTROL_PLANE,
   ControlPlane,
   clientSecretOf,
@@ -17,12 +24,13 @@ import {
   restoreCommand,
   restoredInstance,
   restorePod,
+  SYNCED,
 } from "./BackupObjects.ts"
-import { operatorNamespaceFlag, SecretData, takeSnapshot } from "./backup.ts"
+import { operatorNamespaceFlag, readSecret, SecretData, takeSnapshot } from "./backup.ts"
 import { dayTwoOf } from "./dayTwo.ts"
 import { conditionOf, getInstance, Instance, RESOURCE } from "./Instance.ts"
 import { cannot, getJson, Kubectl, type PiError, type Where } from "./Kubectl.ts"
-import { findOperator, findState, getIfThere, importState } from "./Operator.ts"
+import { adaptState, findOperator, findState, getIfThere, importState } from "./Operator.ts"
 import { answer, isName, where } from "./root.ts"
 import { plain } from "./Words.ts"
 
@@ -167,11 +175,17 @@ const removePod = Effect.fnUntraced(function* (inHost: Where) {
 /** The same authorities and keys as before: what they have signed is good again. A copy gets its own. */
 const putCertificates = Effect.fnUntraced(function* ({ backup, inHost }: Restore) {
   const kubectl = yield* Kubectl
-  const data = new TextDecoder().decode(partOf(backup, parts.certificates))
+  const data: unknown = JSON.parse(new TextDecoder().decode(partOf(backup, parts.certificates)))
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: inHost.namespace, name: CERTIFICATES },
+    data,
+  }
   yield* kubectl.feed(
     inHost,
-    ["patch", "secret", `${CONTROL_PLANE}-certs`, "--type=merge", "--patch-file=/dev/stdin"],
-    Redacted.make(`{"data":${data}}`),
+    ["apply", "--server-side", "--force-conflicts", "--field-manager=kubectl-pi", "--filename=-"],
+    Redacted.make(JSON.stringify(secret)),
   )
 })
 
@@ -184,12 +198,21 @@ const putData = Effect.fnUntraced(function* (restore: Restore) {
     return yield* cannot(`statefulset/${CONTROL_PLANE} in ${inHost.namespace} is not vCluster's`)
   // One of a command that was interrupted may be at work.
   yield* removePod(inHost)
+  yield* kubectl.run(inHost, ["delete", ...SYNCED, "--timeout=300s"])
   yield* kubectl.feed(inHost, ["create", "--filename=-"], Redacted.make(JSON.stringify(pod)))
   yield* kubectl.run(inHost, ["wait", `pod/${RESTORE_POD}`, "--for=condition=Ready", "--timeout=600s"])
   yield* kubectl.pipe(inHost, restoreCommand, partOf(backup, parts.vcluster))
   yield* removePod(inHost)
   if (!isClone) yield* putCertificates(restore)
   yield* step(`the vCluster of ${formatKey(key)} has its data back`)
+})
+
+/** The engine refreshes with the kubeconfig in the state: it gets that of this vCluster. */
+const putAccess = Effect.fnUntraced(function* ({ own, key, call, backup }: Restore) {
+  const data = yield* readSecret(own, kubeconfigSecretName(key))
+  const kubeconfig = Buffer.from(data[KUBECONFIG_KEY] ?? "", "base64").toString("utf8")
+  if (kubeconfig === "") return yield* cannot(`${formatKey(key)} has no kubeconfig: ${AGAIN}`)
+  yield* adaptState(call, backup.manifest.id, kubeconfig)
 })
 
 /** From wherever it was left. */
@@ -214,6 +237,7 @@ const finish = Effect.fnUntraced(function* (restore: Restore) {
       `the vCluster of ${formatKey(key)} has come up without its data: nothing is installed in it; ${AGAIN}`,
     )
   }
+  yield* putAccess(restore)
   yield* annotate(restore, `${ANNOTATION_RESTORE}-`)
 })
 

@@ -1,6 +1,6 @@
 // What users and the world do to an operator, each to its end: the crash tests play them with the operator killed at any of
 // its calls.
-import { DateTime, Duration, Effect, Predicate } from "effect"
+import { DateTime, Duration, Effect, Predicate, Schema } from "effect"
 import releaseJson from "../../release.json" with { type: "json" }
 import { POLICY_NAME } from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import {
@@ -8,6 +8,7 @@ import {
   ANNOTATION_APPROVED,
   ANNOTATION_DRIFT,
   ANNOTATION_PLAN,
+  ANNOTATION_RESTORE,
   ANNOTATION_SLEEP,
   ANNOTATION_UPGRADE_VCLUSTER,
   ANNOTATION_WINDOW,
@@ -15,11 +16,15 @@ import {
 } from "../../src/schema/Names.ts"
 import { approvalOf } from "../../src/schema/Plan.ts"
 import { formatTime } from "../../src/schema/Time.ts"
+import { recordFor } from "../../src/services/Backup/StateCopy.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import type { KubeObject, ObjectRef, ResourceKind } from "../../src/services/Kubernetes/Kubernetes.ts"
+import { InstanceRecord } from "../../src/services/StateStore/StateStore.ts"
 import type { Workload } from "../twins/crash/Crash.ts"
 import { deaths } from "../twins/crash/Point.ts"
 import { until } from "../twins/simulation/Simulation.ts"
+import type { Data } from "../twins/vcluster/Process.ts"
+import { operatorUser, paths } from "../twins/world/Image.ts"
 import { key, type World } from "../twins/world/World.ts"
 import { deletionWorkloads } from "./deletionWorkloads.ts"
 import { planned, plansOf } from "./plans.ts"
@@ -417,6 +422,103 @@ const readoption: Workload = {
   }),
 }
 
+const stateFolder = `${paths.state}/instances/${key.namespace}/${key.name}`
+const recordIn = `${stateFolder}/instance.json`
+
+type Tree = ReadonlyMap<string, Uint8Array>
+const filesBelow = (world: World, folder: string): Tree =>
+  new Map(
+    world.files.list(folder).flatMap((name): ReadonlyArray<readonly [string, Uint8Array]> => {
+      const path = `${folder}/${name}`
+      if (world.files.isFolder(path)) return [...filesBelow(world, path)]
+      return world.files.isFile(path) ? [[path, world.files.readFile(path)]] : []
+    }),
+  )
+
+/** As `kubectl pi restore` puts it there: in one step, on the disk, and the operator's. */
+const putState = (world: World, tree: Tree) => {
+  const files = world.files.as(operatorUser)
+  for (const [path, content] of tree) {
+    files.mkdirs(path.slice(0, path.lastIndexOf("/")), 0o700)
+    files.writeFile(path, content, 0o600)
+  }
+  const record = Schema.decodeSync(Schema.fromJsonString(InstanceRecord))(files.readText(recordIn))
+  files.writeText(recordIn, JSON.stringify(recordFor(record, false)), 0o600)
+  for (const path of tree.keys()) files.sync(path)
+}
+
+/** What was backed up of an instance that is lost by now. */
+const backups = new WeakMap<
+  World,
+  { readonly data: Data; readonly inside: string; readonly certificates: unknown }
+>()
+const certificatesOf = (world: World) =>
+  Object(world.admin.get(Kinds.Secret, inHost(world, "vcluster-certs"))).data
+
+/** What the empty vCluster has put into the host namespace: the other one would take their end for somebody's wish. */
+const synced = [
+  Kinds.Pod,
+  Kinds.Service,
+  Kinds.ConfigMap,
+  Kinds.Secret,
+  Kinds.PersistentVolumeClaim,
+  Kinds.NetworkPolicy,
+]
+
+const restore: Workload = {
+  name: "an instance that is lost and restored",
+  prepare: Effect.fnUntraced(function* (world) {
+    yield* installed()(world)
+    yield* Effect.sleep("1 minute")
+    const data = world.vclusters.data(world.hostNamespace()) ?? raise("there is no vCluster")
+    backups.set(world, {
+      data,
+      inside: clusterInside(world) ?? raise("it does not run"),
+      certificates: certificatesOf(world),
+    })
+    // What is inside stays as it is backed up: nothing runs that would see the deletion.
+    yield* act(() => world.edit({ metadata: { annotations: { [ANNOTATION_SLEEP]: "true" } } }))
+    yield* until(() => messageOf(world).startsWith("asleep since "), patience, "it is asleep")
+    const tree = filesBelow(world, stateFolder)
+    yield* act(() => world.remove())
+    yield* gone(world)
+    yield* until(() => !world.files.exists(stateFolder), patience, "its state is gone")
+    yield* act(() => putState(world, tree))
+  }),
+  run: Effect.fnUntraced(function* (world) {
+    const { data, inside, certificates } = backups.get(world) ?? raise("nothing was backed up")
+    const annotate = (name: string, value: string | null) =>
+      act(() => world.edit({ metadata: { annotations: { [name]: value } } }))
+    yield* act(() => world.apply({}, key, { [ANNOTATION_RESTORE]: "00112233445566aa" }))
+    const targetReady = () =>
+      world.status()?.conditions?.some(({ type, status }) => type === "TargetReady" && status === "True") ===
+      true
+    yield* until(targetReady, patience, "its vCluster is there")
+    // Time enough for whatever would install something.
+    yield* Effect.sleep("1 minute")
+    if (findInside(world, ...(drifted[0] ?? raise("nothing drifts"))) !== undefined)
+      raise("something is installed")
+    yield* annotate(ANNOTATION_SLEEP, "true")
+    yield* until(() => messageOf(world).startsWith("asleep since "), patience, "it is asleep")
+    yield* act(() => {
+      for (const kind of synced) {
+        const found = { namespace: world.hostNamespace(), labelSelector: "vcluster.loft.sh/managed-by" }
+        for (const { metadata } of world.admin.list(kind, found)) world.admin.delete(kind, metadata)
+      }
+      world.vclusters.restore(world.hostNamespace(), data)
+      const patch = { data: certificates }
+      world.admin.patch(Kinds.Secret, inHost(world, "vcluster-certs"), { type: "merge", patch })
+    })
+    yield* annotate(ANNOTATION_SLEEP, null)
+    yield* until(() => targetReady() && clusterInside(world) === inside, patience, "its data is back")
+    yield* annotate(ANNOTATION_RESTORE, null)
+    yield* ready(world)
+    if (lastInstall(world) !== "SpecChanged") raise(`it was installed as ${lastInstall(world)}`)
+    if (isTold(world, "ClusterReplaced")) raise("its state was put aside")
+    yield* until(() => workloadsOf(world) > 0, patience, "what ran inside runs again")
+  }),
+}
+
 const two: Workload = {
   name: "two instances of one version",
   run: Effect.fnUntraced(function* (world) {
@@ -441,5 +543,6 @@ export const workloads = {
   vcluster,
   vclusterBack,
   readoption,
+  restore,
   two,
 }

@@ -7,6 +7,7 @@ import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
 import { Disk, type DiskError } from "../Disk/Disk.ts"
 import { type RotationError, rotate } from "../Rotation/Rotate.ts"
 import { InstanceRecord, OperationMarker } from "../StateStore/StateStore.ts"
+import { adaptFile } from "./Adapt.ts"
 import type { Files } from "./Archive.ts"
 
 export class StateCopyError extends Data.TaggedError("StateCopyError")<{
@@ -245,7 +246,7 @@ type Installed = NonNullable<InstanceRecord["installed"]>
 const withoutPlace = ({ httpNodePort: _, ...rest }: Installed): Installed => ({ ...rest, endpoints: {} })
 
 /** What of a record holds in another life: nothing that names an object of the host cluster it was written in. */
-const recordFor = (record: InstanceRecord, isClone: boolean): InstanceRecord => {
+export const recordFor = (record: InstanceRecord, isClone: boolean): InstanceRecord => {
   const { format, uid, storageRoot, tenantHostImage, installed, kubeSystemUID } = record
   return {
     format,
@@ -322,4 +323,31 @@ export const copyIn = Effect.fn("Backup.copyIn")(function* (
     ),
   )
   return { again: false }
+})
+
+/** Lets the restored state reach the vCluster that it is restored into; while nothing begins. Gives how many files were changed. */
+export const adapt = Effect.fn("Backup.adapt")(function* (
+  stateDir: string,
+  key: InstanceKey,
+  {
+    id,
+    kubeconfig,
+    own,
+  }: { readonly id: string; readonly kubeconfig: string; readonly own: Redacted.Redacted },
+) {
+  const disk = yield* Disk
+  const folder = yield* onDisk(folderOf(stateDir, key))
+  const found = yield* onDisk(lookAt(folder))
+  if (found.restored !== id)
+    return yield* failed(`the state of ${formatKey(key)} is not that of backup ${id}`)
+  if (found.busy !== undefined) return yield* new StateCopyError({ message: found.busy, busy: true })
+  let changed = 0
+  for (const file of yield* onDisk(filesIn(folder))) {
+    if (!/\.json/.test(file) || file.endsWith(".attrs") || isAside(file) || file === RECORD) continue
+    if (yield* onDisk(adaptFile(path.join(folder, file), kubeconfig, own))) {
+      yield* onDisk(disk.syncFolder(path.dirname(path.join(folder, file))))
+      changed += 1
+    }
+  }
+  return { changed }
 })

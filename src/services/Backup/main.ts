@@ -1,11 +1,13 @@
 // What `kubectl pi backup` and `restore` run in the operator's pod, which has the state directory and the passphrase. The passphrase of
-// the backup comes as the first line of standard input. Exits 0 when it is done, 1 when it is not, 2 when it was asked in a wrong
+// the backup comes as the first line of standard input, but for `adapt`. Exits 0 when it is done, 1 when it is not, 2 when it was asked in a wrong
 // way, 3 when an operation of the instance is at work; what went wrong is one line on standard error.
 //
 //   node backup.mjs find   --state-dir=<folder> --instance=<namespace>/<name>                           prints JSON
 //   node backup.mjs export --state-dir=<folder> --instance=<namespace>/<name> --passphrase-file=<file>  prints an archive
 //   node backup.mjs import --state-dir=<folder> --instance=<namespace>/<name> --passphrase-file=<file>
 //                          --id=<id> [--clone]                                                          reads an archive
+//   node backup.mjs adapt  --state-dir=<folder> --instance=<namespace>/<name> --passphrase-file=<file>
+//                          --id=<id>                                                                    reads a kubeconfig
 import { readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { gunzipSync, gzipSync } from "node:zlib"
@@ -15,7 +17,7 @@ import type { Disk } from "../Disk/Disk.ts"
 import { DiskLive } from "../Disk/DiskLive.ts"
 import { STATE_FORMAT } from "../StateStore/StateStore.ts"
 import { ArchiveError, packed, unpacked } from "./Archive.ts"
-import { copyIn, copyOut, findState, type StateCopyError } from "./StateCopy.ts"
+import { adapt, copyIn, copyOut, findState, type StateCopyError } from "./StateCopy.ts"
 
 /** In the archive beside the files: their stamp. */
 const STAMP = "stamp"
@@ -110,12 +112,19 @@ const imported = Effect.gen(function* () {
   return JSON.stringify(yield* copyIn(stateDir, key, { files, id, isClone: values.clone }, { own, backup }))
 })
 
-const modes = { find, export: exported, import: imported }
+const adapted = Effect.suspend(() => {
+  const own = passphraseIn(values["passphrase-file"])
+  const kubeconfig = readFileSync(0, "utf8")
+  const id = values.id ?? end(2, "refused: --id is needed")
+  return Effect.map(adapt(stateDir, key, { id, kubeconfig, own }), (done) => JSON.stringify(done))
+})
+
+const modes = { find, export: exported, import: imported, adapt: adapted }
 const [mode = ""] = positionals
 const run: Effect.Effect<string | Uint8Array, ArchiveError | StateCopyError, Disk> =
-  mode === "find" || mode === "export" || mode === "import"
+  mode === "find" || mode === "export" || mode === "import" || mode === "adapt"
     ? modes[mode]
-    : end(2, "refused: it is find, export or import")
+    : end(2, "refused: it is find, export, import or adapt")
 const result = await Effect.runPromise(Effect.result(Effect.provide(run, DiskLive.layer)))
 if (result._tag === "Success") {
   process.stdout.write(result.success)

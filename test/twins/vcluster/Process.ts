@@ -52,6 +52,8 @@ export interface Fleet {
   readonly hostApi: ApiServer
   /** What is on each volume. */
   readonly disks: WeakMap<NodeVolume, Data>
+  /** The volume that a vCluster runs with, or ran with last, by namespace. */
+  readonly volumes: Map<string, NodeVolume>
   readonly serving: Map<string, Serving>
   /** Something of `serving` has changed. */
   readonly changed: () => void
@@ -210,7 +212,9 @@ const life = Effect.fnUntraced(function* (
   yield* pause(100, 700)
   ensureCidr(client, place, String(Math.floor(tasks.random() * 1e9)))
   yield* pause(400, 2_000)
-  const data = yield* openData(fleet, context.volume("data"), `vcluster in ${namespace}`)
+  const volume = context.volume("data")
+  if (volume !== undefined) fleet.volumes.set(namespace, volume)
+  const data = yield* openData(fleet, volume, `vcluster in ${namespace}`)
   let pki = ensurePki(client, place, data, tasks)
   if (tasks.now() - pki.issued > LEAF_LIFE - RENEWED_BEFORE) {
     rotate(client, place, data, tasks)

@@ -24,6 +24,10 @@ export interface Vclusters {
   /** The API inside answers nobody any more, while the process lives on and probes have not noticed yet. */
   readonly hang: (namespace: string) => void
   readonly recover: (namespace: string) => void
+  /** What is on its volume, whether it runs or not. */
+  readonly data: (namespace: string) => Data | undefined
+  /** Puts it in place of what is there, as `vcluster restore` does while nothing runs. */
+  readonly restore: (namespace: string, data: Data) => void
   /** New certificates, and the rollout that follows from them. */
   readonly rotate: (namespace: string) => void
   /** The client certificates there are have expired. */
@@ -57,6 +61,7 @@ export const runVclusters = Effect.fnUntraced(function* ({
   const fleet: Fleet = {
     hostApi,
     disks: new WeakMap<object, Data>(),
+    volumes: new Map(),
     serving,
     changed: () => {
       for (const namespace of new Set([
@@ -134,6 +139,16 @@ export const runVclusters = Effect.fnUntraced(function* ({
     hang: (namespace) => {
       process(namespace)?.data.inner.faults.hang()
       process(namespace)?.health({ ready: false, alive: false })
+    },
+    data: (namespace) => {
+      const volume = fleet.volumes.get(namespace)
+      return volume === undefined ? undefined : fleet.disks.get(volume)
+    },
+    restore: (namespace, data) => {
+      const volume = fleet.volumes.get(namespace)
+      if (volume === undefined) throw new Error(`no vCluster has run in ${namespace}`)
+      // Certificates stay those of the Secret.
+      fleet.disks.set(volume, { inner: data.inner, pki: undefined })
     },
     recover: (namespace) => {
       process(namespace)?.data.inner.faults.up()

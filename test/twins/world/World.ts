@@ -263,11 +263,15 @@ export const makeWorld = Effect.fnUntraced(function* (options: WorldOptions = {}
     files: machine.files,
     startOperator: (start?: StartOptions) => operators.start(start),
     /** What a user does: apply a manifest, change it, delete it. */
-    apply: (change: Readonly<Record<string, unknown>> = {}, of: InstanceKey = key) =>
+    apply: (
+      change: Readonly<Record<string, unknown>> = {},
+      of: InstanceKey = key,
+      annotations: Readonly<Record<string, string>> = {},
+    ) =>
       admin.apply(Kinds.PlatformInstance, {
         apiVersion: "platform.di-framework.dev/v1alpha1",
         kind: "PlatformInstance",
-        metadata: of,
+        metadata: Object.keys(annotations).length === 0 ? of : { ...of, annotations },
         spec: {
           ...spec,
           ...(options.tenantAuth === true ? { platform: platformWithAuth } : {}),
