@@ -5,6 +5,7 @@ import { type DayTwoMemo, detectsIn, memoOf, upgradesIn, windowsIn } from "../sc
 import {
   ANNOTATION_DRIFT,
   ANNOTATION_PAUSED,
+  ANNOTATION_RESTORE,
   ANNOTATION_SLEEP,
   ANNOTATION_UPGRADE_VCLUSTER,
   ANNOTATION_WINDOW,
@@ -30,6 +31,8 @@ export interface DayTwoShown {
   readonly asleepMemory?: number
   /** It is to be asleep, and the operator has not seen that yet, or is kept from it by a pause. */
   readonly sleepUnseen?: true
+  /** The id of the backup that is being restored: nothing is installed before its data is back. */
+  readonly restores?: string
   /** As its annotation has it. */
   readonly window?: string
   /** RFC 3339: when it opens next; absent while it is open. */
@@ -136,12 +139,18 @@ export const awaited = (generation: number, { approval }: DayTwoShown, name: str
     : `generation ${generation} waits to be approved; kubectl pi plan ${name} says what it would do, and how it is approved`
 
 /** `now`: milliseconds since the epoch. */
+const restoreOf = ({ metadata }: Instance): DayTwoShown => {
+  const restores = metadata.annotations?.[ANNOTATION_RESTORE]
+  return restores === undefined ? {} : { restores }
+}
+
 export const dayTwoOf = (instance: Instance, now: number): DayTwoShown => {
   const memo = Option.getOrUndefined(memoOf(instance.metadata))
   const { bad } = readAnnotations(instance.metadata, memo?.kept ?? {})
   return {
     ...pauseOf(instance, memo),
     ...sleepOf(instance, memo),
+    ...restoreOf(instance),
     ...windowOf(memo, now),
     ...driftOf(instance, memo),
     ...upgradeOf(instance, memo),
@@ -218,6 +227,7 @@ export const dayTwoFacts = (
   const {
     pausedSince,
     pauseUnseen,
+    restores,
     window,
     windowOpens,
     awaitsApproval,
@@ -228,6 +238,12 @@ export const dayTwoFacts = (
   return [
     ["Paused", since === undefined ? undefined : `for ${since}, since ${pausedSince}`],
     ["Asleep", sleepFact(shown, now)],
+    [
+      "Restoring",
+      restores === undefined
+        ? undefined
+        : `backup ${plain(restores)}; kubectl pi restore, run again, goes on with it`,
+    ],
     [
       "Window",
       window === undefined

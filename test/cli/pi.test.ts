@@ -110,6 +110,15 @@ describe("status", () => {
     }),
   )
 
+  it.effect("says which backup is being restored, and what goes on with it", () =>
+    Effect.gen(function* () {
+      const annotations = { "platform.di-framework.dev/restore": "00112233445566aa" }
+      const restored = { ...instance, metadata: { ...instance.metadata, annotations } }
+      const { out } = yield* runPi(["status", "one"], { [PI]: restored })
+      assert.match(out, /^ {2}Restoring: +backup 00112233445566aa; kubectl pi restore, run again/m)
+    }),
+  )
+
   it.effect(
     "says since when an instance is paused, and that its newest generation waits for the end of it",
     () =>
