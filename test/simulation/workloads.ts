@@ -471,7 +471,7 @@ const synced = [
 const restore: Workload = {
   name: "an instance that is lost and restored",
   prepare: Effect.fnUntraced(function* (world) {
-    yield* installed()(world)
+    yield* installed({ deletionPolicy: "Retain" })(world)
     yield* Effect.sleep("1 minute")
     const data = world.vclusters.data(world.hostNamespace()) ?? raise("there is no vCluster")
     backups.set(world, {
@@ -479,20 +479,33 @@ const restore: Workload = {
       inside: clusterInside(world) ?? raise("it does not run"),
       certificates: certificatesOf(world),
     })
-    // What is inside stays as it is backed up: nothing runs that would see the deletion.
-    yield* act(() => world.edit({ metadata: { annotations: { [ANNOTATION_SLEEP]: "true" } } }))
-    yield* until(() => messageOf(world).startsWith("asleep since "), patience, "it is asleep")
     const tree = filesBelow(world, stateFolder)
     yield* act(() => world.remove())
     yield* gone(world)
-    yield* until(() => !world.files.exists(stateFolder), patience, "its state is gone")
+    // The vCluster ends first: what is inside stays as it is backed up.
+    const patch = { spec: { replicas: 0 } }
+    yield* act(() =>
+      world.admin.patch(Kinds.StatefulSet, inHost(world, "vcluster"), { type: "merge", patch }),
+    )
+    const runs = () => world.admin.get(Kinds.Pod, inHost(world, "vcluster-0")) !== undefined
+    yield* until(() => !runs(), patience, "its vCluster has ended")
+    const host = { name: world.hostNamespace() }
+    yield* act(() => world.admin.delete(Kinds.Namespace, host))
+    yield* until(
+      () => world.admin.get(Kinds.Namespace, host) === undefined,
+      patience,
+      "its namespace is gone",
+    )
+    yield* act(() => world.files.remove(stateFolder))
     yield* act(() => putState(world, tree))
   }),
   run: Effect.fnUntraced(function* (world) {
     const { data, inside, certificates } = backups.get(world) ?? raise("nothing was backed up")
     const annotate = (name: string, value: string | null) =>
       act(() => world.edit({ metadata: { annotations: { [name]: value } } }))
-    yield* act(() => world.apply({}, key, { [ANNOTATION_RESTORE]: "00112233445566aa" }))
+    yield* act(() =>
+      world.apply({ deletionPolicy: "Retain" }, key, { [ANNOTATION_RESTORE]: "00112233445566aa" }),
+    )
     const targetReady = () =>
       world.status()?.conditions?.some(({ type, status }) => type === "TargetReady" && status === "True") ===
       true

@@ -24,7 +24,10 @@ export const ControllerRevision = namespaced("apps", "controllerrevisions", "Con
 export const EndpointSlice = namespaced("discovery.k8s.io", "endpointslices", "EndpointSlice")
 
 const builtIn: ReadonlyArray<ResourceKind> = [
-  ...Object.values(Known).filter((value) => typeof value === "object"),
+  // In one order: a module's names have another one where it is compiled.
+  ...Object.entries(Known)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([, value]) => (typeof value === "object" ? [value] : [])),
   ...[Node, PersistentVolume, StorageClass, ReplicaSet, ControllerRevision, EndpointSlice],
   // The same objects as those of events.k8s.io.
 ].filter((kind) => kind !== Known.CoreEvent && !kind.group.endsWith("di-framework.dev"))
