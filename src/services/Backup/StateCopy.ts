@@ -116,7 +116,7 @@ const busyOf = Effect.fnUntraced(function* (folder: string) {
   return Option.map(marker, (text) =>
     Option.match(decodeMarker(text), {
       onNone: () => "an operation",
-      onSome: ({ kind, version, startedAt }) => `${kind} of ${version}, since ${startedAt}`,
+      onSome: ({ kind, version, startedAt }) => `${kind} of ${version} (since ${startedAt})`,
     }),
   )
 })
@@ -226,7 +226,7 @@ export const copyOut = Effect.fn("Backup.copyOut")(function* (
   const before = yield* onDisk(lookAt(folder))
   if (before.state === "none") return yield* failed(`there is no state of ${formatKey(key)}`)
   const busy = (what: string) => new StateCopyError({ message: what, busy: true })
-  if (before.busy !== undefined) return yield* busy(`${before.busy}, is at work`)
+  if (before.busy !== undefined) return yield* busy(`${before.busy} is at work`)
   const files = yield* Effect.mapError(readAll(folder), (error) =>
     error.code === "ENOENT" ? busy("an operation has begun") : failed(`${error.path}: ${error.message}`),
   )

@@ -201,7 +201,7 @@ describe("the state of an instance", () => {
         const busy = yield* Effect.flip(copyOut(scene.stateDir, one, out))
         assert.deepStrictEqual(
           [busy.busy, busy.message],
-          [true, "install of 6.0.22, since 2026-01-01T00:00:00Z, is at work"],
+          [true, "install of 6.0.22 (since 2026-01-01T00:00:00Z) is at work"],
         )
       }),
     ),
