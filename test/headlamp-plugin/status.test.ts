@@ -140,8 +140,14 @@ describe("a pause", () => {
       awaitsApproval: undefined,
       drift: undefined,
       upgrade: undefined,
+      restores: undefined,
     })
     assert.isUndefined(annotated({}).pausedSince)
+  })
+
+  it("stands beside the backup that is being put back", () => {
+    const restoring = JSON.stringify({ uid: "life", kept: { [crd.restore]: "0123456789abcdef" } })
+    assert.strictEqual(annotated({ [crd.dayTwo]: restoring }).restores, "0123456789abcdef")
   })
 
   it("that the operator has not seen, or that is of another life, is asked for", () => {
@@ -154,6 +160,7 @@ describe("a pause", () => {
         awaitsApproval: undefined,
         drift: undefined,
         upgrade: undefined,
+        restores: undefined,
       }
       assert.deepStrictEqual(view, { ...nothing, pauseUnseen: true }, text)
     }

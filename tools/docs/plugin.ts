@@ -8,6 +8,7 @@ import {
   ANNOTATION_DAY_TWO,
   ANNOTATION_DRIFT,
   ANNOTATION_PAUSED,
+  ANNOTATION_RESTORE,
   ANNOTATION_SKIP_STORAGE_CLEANUP,
   ANNOTATION_SLEEP,
   ANNOTATION_UPGRADE_VCLUSTER,
@@ -41,6 +42,7 @@ export const pluginSource = (platformVersion: string): string => {
     window: ANNOTATION_WINDOW,
     drift: ANNOTATION_DRIFT,
     upgradeVcluster: ANNOTATION_UPGRADE_VCLUSTER,
+    restore: ANNOTATION_RESTORE,
     phases: Phase.literals,
     conditions: conditionTypes.map((type) => ({
       type,
@@ -70,6 +72,7 @@ interface Crd {
   readonly window: string
   readonly drift: string
   readonly upgradeVcluster: string
+  readonly restore: string
   readonly phases: ReadonlyArray<string>
   readonly conditions: ReadonlyArray<{
     readonly type: string

@@ -104,6 +104,13 @@ export const InstanceDetail = () => {
                 value: <Upgrade object={item.jsonData} />,
                 hide: !isUpgraded(item.jsonData),
               },
+              {
+                name: t("Restoring"),
+                value: t("backup {{backup}}: kubectl pi restore, run again, goes on with it", {
+                  backup: dayTwoOf(item.jsonData).restores ?? "",
+                }),
+                hide: dayTwoOf(item.jsonData).restores === undefined,
+              },
               { name: t("Paused"), value: <Paused object={item.jsonData} />, hide: !isPaused(item.jsonData) },
               {
                 name: t("Asleep"),

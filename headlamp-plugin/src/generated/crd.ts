@@ -18,6 +18,7 @@ interface Crd {
   readonly window: string
   readonly drift: string
   readonly upgradeVcluster: string
+  readonly restore: string
   readonly phases: ReadonlyArray<string>
   readonly conditions: ReadonlyArray<{
     readonly type: string
@@ -44,6 +45,7 @@ export const crd: Crd = {
   "window": "platform.di-framework.dev/window",
   "drift": "platform.di-framework.dev/drift",
   "upgradeVcluster": "platform.di-framework.dev/upgrade-vcluster",
+  "restore": "platform.di-framework.dev/restore",
   "phases": [
     "Pending",
     "Provisioning",

@@ -45,6 +45,8 @@ export interface DayTwoView {
   /** Of one whose repairs look and do nothing. */
   readonly drift: DriftView | undefined
   readonly upgrade: UpgradeView | undefined
+  /** The id of the backup whose data is being put back: nothing is installed meanwhile. */
+  readonly restores: string | undefined
 }
 
 const text = (value: Json | undefined): string | undefined => (typeof value === "string" ? value : undefined)
@@ -120,5 +122,6 @@ export const dayTwoOf = (object: unknown): DayTwoView => {
     awaitsApproval: typeof awaits === "number" ? awaits : undefined,
     drift: driftOf(memo),
     upgrade: upgradeOf(object, memo),
+    restores: text(valueAt(memo, ["kept", crd.restore])),
   }
 }
