@@ -2,4 +2,4 @@
 import { workloads } from "../workloads.ts"
 import { describeCrashes } from "./describeCrashes.ts"
 
-describeCrashes(workloads.restore)
+describeCrashes(workloads.restore, { oneOf: 2 })
