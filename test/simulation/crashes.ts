@@ -222,20 +222,25 @@ const intolerable = (
   )
 }
 
-/** Fewer than this do not pay for a process of their own. */
-const many = 24
+/** Fewer than this are as soon played in this process. */
+const many = 4
 
 /** Many of a workload that can be named in a process that can be copied; else, and whoever looks into one, in this one. */
-const playAll = (
+const playAll = async (
   workload: Workload,
   seed: number,
   undisturbed: Played,
   points: ReadonlyArray<CrashPoint>,
   tell: (point: string, answer: Told<ReadonlyArray<string>>) => void,
-): void => {
+): Promise<void> => {
   const name = nameOf(workload)
   if (name !== undefined && points.length >= many && replayed() === undefined)
-    for (const { point, answer } of playInCopies({ workload: name, seed, points, end: undisturbed.end }))
+    for (const { point, answer } of await playInCopies({
+      workload: name,
+      seed,
+      points,
+      end: undisturbed.end,
+    }))
       tell(point, answer)
   else
     playEach(workload, seed, points, (disturbed, point) => compare(undisturbed, disturbed, point), {
@@ -245,12 +250,12 @@ const playAll = (
 }
 
 /** The points at which a world of one seed has come to another end, each with the command that plays it again. */
-const failuresOf = (
+const failuresOf = async (
   workload: Workload,
   seed: number,
   pointsOf: PointsOf,
   of: CountOf | undefined,
-): ReadonlyArray<string> => {
+): Promise<ReadonlyArray<string>> => {
   const undisturbed = playUndisturbed(workload, seed)
   assert.deepStrictEqual(undisturbed.broken, [])
   const points = pointsOf(undisturbed, seed)
@@ -273,7 +278,7 @@ const failuresOf = (
       answer.is === "thrown" ? [answer.message] : intolerable(workload, undisturbed, point, answer.found)
     if (found.length > 0) failed(point, found)
   }
-  playAll(workload, seed, undisturbed, points, tell)
+  await playAll(workload, seed, undisturbed, points, tell)
   const played = points.filter((point) => told.has(formatPoint(point)))
   const left = points.length - played.length
   assert.isTrue(left === 0 || !isTime(), `${left} points were not played`)
@@ -295,15 +300,12 @@ const failuresOf = (
  * Fails with each point at which the world has come to another end; with `SEED` and `POINT`, looks at that one alone. `of`:
  * for what is counted in the report.
  */
-export const assertSameEnd = (workload: Workload, pointsOf: PointsOf, of?: CountOf): void => {
+export const assertSameEnd = async (workload: Workload, pointsOf: PointsOf, of?: CountOf): Promise<void> => {
   const point = replayed()
-  const failures = seeds(1).flatMap((seed) =>
-    failuresOf(
-      workload,
-      seed,
-      (undisturbed) => (point === undefined ? pointsOf(undisturbed, seed) : [point]),
-      of,
-    ),
-  )
+  const failures: Array<string> = []
+  for (const seed of seeds(1)) {
+    const points = (undisturbed: Played) => (point === undefined ? pointsOf(undisturbed, seed) : [point])
+    failures.push(...(await failuresOf(workload, seed, points, of)))
+  }
   assert.deepStrictEqual(failures, [])
 }

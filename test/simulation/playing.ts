@@ -1,5 +1,7 @@
-// Has deaths of a workload played by a process of their own (player.ts).
-import { spawnSync } from "node:child_process"
+// Has deaths of workloads played by a process of their own (player.ts), one for all of this process.
+import { type ChildProcessByStdio, spawn } from "node:child_process"
+import { createInterface } from "node:readline"
+import type { Readable, Writable } from "node:stream"
 import { fileURLToPath } from "node:url"
 import { areWorldsAsked, noteWorld } from "../support/figures.ts"
 import type { Told } from "../twins/crash/Copies.ts"
@@ -30,7 +32,7 @@ export interface Order {
   }
   /** Whether each world gives its digest. */
   readonly digested: boolean
-  /** So many are played from the beginning first (`EachOptions`). */
+  /** So many are played from the beginning first (`EachOptions`); as is usual when not set. */
   readonly warm?: number
 }
 
@@ -56,10 +58,32 @@ export interface PlayInCopies {
   readonly warm?: number
 }
 
-const player = fileURLToPath(new URL("player.ts", import.meta.url))
+const program = fileURLToPath(new URL("player.ts", import.meta.url))
 
-/** Plays each of the points, and gives what is known of it, in the order in which it was played. Throws when the process fails. */
-export const playInCopies = (options: PlayInCopies): ReadonlyArray<Line> => {
+interface Player {
+  readonly process: ChildProcessByStdio<Writable, Readable, null>
+  readonly lines: NodeJS.AsyncIterator<string>
+}
+
+/** It is there as long as this process is, and ends when nobody can give it an order any more. */
+let player: Player | undefined
+
+const startPlayer = (): Player => {
+  // What it plays is noted here: it does not know for which test.
+  const { SIMULATION_WORLDS: _, ...env } = process.env
+  const child = spawn(process.execPath, ["--single-threaded", "--max-semi-space-size=32", program], {
+    env,
+    stdio: ["pipe", "pipe", "inherit"],
+  })
+  // Of one that has ended the lines end, too, and that is what tells of it.
+  child.on("error", () => undefined)
+  child.stdin.on("error", () => undefined)
+  child.unref()
+  return { process: child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
+}
+
+/** Plays each of the points, and gives what is known of it, in the order in which it was played. Fails when the process does. */
+export const playInCopies = async (options: PlayInCopies): Promise<ReadonlyArray<Line>> => {
   const { workload, seed, points, end, digested = areWorldsAsked(), warm } = options
   const order: Order = {
     workload,
@@ -69,25 +93,17 @@ export const playInCopies = (options: PlayInCopies): ReadonlyArray<Line> => {
     digested,
     ...(warm === undefined ? {} : { warm }),
   }
-  // What it plays is noted here: it does not know for which test.
-  const { SIMULATION_WORLDS: _, ...env } = process.env
-  const { error, signal, status, stdout } = spawnSync(
-    process.execPath,
-    ["--single-threaded", "--max-semi-space-size=32", player],
-    {
-      input: JSON.stringify(order),
-      env,
-      stdio: ["pipe", "pipe", "inherit"],
-      maxBuffer: Number.POSITIVE_INFINITY,
-      encoding: "utf8",
-    },
-  )
-  if (error !== undefined) throw error
-  if (status !== 0) throw new Error(`${player} has ended with ${signal ?? status}`)
-  const lines = stdout
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line): Line => JSON.parse(line))
+  player ??= startPlayer()
+  const { process: child, lines: said } = player
+  child.stdin.write(`${JSON.stringify(order)}\n`)
+  const lines: Array<Line> = []
+  for (let next = await said.next(); next.value !== ""; next = await said.next()) {
+    if (next.done === true) {
+      player = undefined
+      throw new Error(`${program} has ended with ${child.signalCode ?? child.exitCode ?? "an error"}`)
+    }
+    lines.push(JSON.parse(next.value))
+  }
   const told = Map.groupBy(lines, ({ point }) => point)
   for (const point of points)
     for (const { digest } of told.get(formatPoint(point)) ?? [])
