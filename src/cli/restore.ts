@@ -11,6 +11,7 @@ import {
   KUBECONFIG_KEY,
   kubeconfigSecretName,
 } from "../schema/Names.ts"
+import { restoringWords } from "../schema/Restoring.ts"
 import { type Backup, opened, parts } from "./BackupFile.ts"
 import { fileFlag, passphraseFlag, passphraseOf, readBackup } from "./BackupInput.ts"
 import {
@@ -56,31 +57,57 @@ const partOf = ({ parts: all }: Backup, name: string): Uint8Array => all.get(nam
 const objectOf = ({ backup, kept, key, isClone }: Restore): string =>
   JSON.stringify(restoredInstance(kept, key, backup.manifest.id, isClone))
 
-/** Whether this backup is on its way already: an instance that it has made and not let go. */
-const isBegun = Effect.fnUntraced(function* ({ own, key, backup }: Restore) {
+type Found = Effect.Success<ReturnType<typeof findState>>
+
+/** The state is out of this backup, and waits for its data. */
+const waits = (found: Found, id: string): boolean =>
+  found.restored === id && found.busy === restoringWords(id)
+
+/**
+ * Whether this backup is on its way already: its state is in place, and waits for its data, whatever the instance of that name says. What
+ * has had it back is left alone.
+ */
+const isBegun = Effect.fnUntraced(function* ({ own, key, backup }: Restore, found: Found) {
+  const { id } = backup.manifest
   const there = Option.getOrUndefined(yield* getIfThere(Instance, own, [RESOURCE, key.name]))
   if (there === undefined) return false
   const { annotations = {}, deletionTimestamp } = there.metadata
-  if (deletionTimestamp === undefined && annotations[ANNOTATION_RESTORE] === backup.manifest.id) return true
+  const about = formatKey(key)
+  if (deletionTimestamp === undefined && waits(found, id)) return true
+  if (deletionTimestamp === undefined && found.restored === id) {
+    const isHeld = annotations[ANNOTATION_RESTORE] === id
+    // Cut off right before it let go: nothing can have been installed since.
+    if (isHeld && there.status?.installedVersion === undefined) return true
+    return yield* cannot(
+      `${about} is restored from this backup already, and has had its data back${isHeld ? `: annotation ${ANNOTATION_RESTORE} was put on it again, and holds it until it is taken away` : ": nothing is left to do"}. To go back to the backup, delete the instance first`,
+    )
+  }
   return yield* cannot(
-    `${formatKey(key)} is there${deletionTimestamp === undefined ? "" : ", being deleted"}: nothing is restored over it. Name another one for a copy, or delete it first`,
+    `${about} is there${deletionTimestamp === undefined ? "" : ", being deleted"}: nothing is restored over it. Name another one for a copy, or delete it first`,
   )
 })
 
 /** What the operator has to be for it. */
-const checkOperator = Effect.fnUntraced(function* ({ call, key, backup }: Restore, isOnItsWay: boolean) {
+const checkOperator = Effect.fnUntraced(function* (
+  { key, backup }: Restore,
+  found: Found,
+  isOnItsWay: boolean,
+) {
   const { manifest } = backup
-  const found = yield* findState(call)
   if (manifest.stateFormat > found.format || isNewer(manifest.versions.vcluster, found.chartVersion)) {
     return yield* cannot(
       `the backup was made with operator ${manifest.versions.operator} and vCluster ${manifest.versions.vcluster}, and here are operator ${found.operatorVersion} and vCluster ${found.chartVersion}: upgrade the operator first`,
     )
   }
-  if (found.state === "there" && !isOnItsWay && found.restored !== manifest.id) {
+  if (found.state === "none" || isOnItsWay || waits(found, manifest.id)) return
+  if (found.restored !== undefined && waits(found, found.restored)) {
     return yield* cannot(
-      `the operator has a state of ${formatKey(key)} already, of an instance that was retained: create that instance to have it back, or remove the folder in the state claim`,
+      `the operator has a state of ${formatKey(key)} already, of a restore of backup ${found.restored} that was cut off: the same command goes on with that one. To give it up, create that instance with deletionPolicy Delete, and delete it`,
     )
   }
+  return yield* cannot(
+    `the operator has a state of ${formatKey(key)} already, of an instance that was retained: create that instance to have it back, or remove the folder in the state claim`,
+  )
 })
 
 const checkClientSecret = Effect.fnUntraced(function* ({ own, kept, key }: Restore) {
@@ -93,13 +120,18 @@ const checkClientSecret = Effect.fnUntraced(function* ({ own, kept, key }: Resto
   )
 })
 
-/** Nothing is changed by any of these. */
+/** Nothing is changed by any of these, but that what is on its way is held again where somebody has taken that away. */
 const check = Effect.fnUntraced(function* (restore: Restore) {
   const { own, key, call, inHost } = restore
   const kubectl = yield* Kubectl
-  const isOnItsWay = yield* isBegun(restore)
-  yield* checkOperator(restore, isOnItsWay)
-  if (isOnItsWay) return true
+  const { id } = restore.backup.manifest
+  const found = yield* findState(call)
+  const isOnItsWay = yield* isBegun(restore, found)
+  yield* checkOperator(restore, found, isOnItsWay)
+  if (isOnItsWay) {
+    yield* annotate(restore, `${ANNOTATION_RESTORE}=${id}`)
+    return true
+  }
   const namespace = yield* getIfThere(Named, own, ["namespace", key.namespace])
   if (Option.isNone(namespace)) {
     return yield* cannot(
@@ -107,7 +139,8 @@ const check = Effect.fnUntraced(function* (restore: Restore) {
     )
   }
   const host = inHost.namespace ?? ""
-  if (Option.isSome(yield* getIfThere(Named, call.place, ["namespace", host]))) {
+  // One that was given up with Retain has left its own.
+  if (!waits(found, id) && Option.isSome(yield* getIfThere(Named, call.place, ["namespace", host]))) {
     return yield* cannot(
       `host namespace ${host} is there, without an instance: whatever is in it is left alone. Remove it if nobody needs it`,
     )

@@ -9,6 +9,7 @@ import { Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { BACKUP_FORMAT, isSnapshotOf, opened, sealed, WorkFactor } from "../../src/cli/BackupFile.ts"
 import { hostNamespace } from "../../src/schema/Names.ts"
+import { restoringWords } from "../../src/schema/Restoring.ts"
 import { packed } from "../../src/services/Backup/Archive.ts"
 import { instance, runPi } from "./FakeKubectl.ts"
 
@@ -84,6 +85,11 @@ interface Choices {
   readonly state?: "none" | "there"
   readonly chartVersion?: string
   readonly hasInstance?: boolean
+  /** The backup that the state is out of; and whether its data is not back yet. */
+  readonly restored?: string
+  readonly waits?: boolean
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly installed?: boolean
   readonly hasHost?: boolean
   readonly hasSecret?: boolean
   readonly interrupt?: number
@@ -95,10 +101,11 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
   const stamps = [...(choices.stamps ?? ["a"])]
   let there: Record<string, unknown> | undefined =
     choices.hasInstance === true ? { ...instance, spec } : undefined
-  let annotations: Record<string, string> = {}
+  let annotations: Record<string, string> = { ...choices.annotations }
   let data = choices.hasInstance === true ? inside : "an empty one"
   let imported = choices.state ?? (choices.hasInstance === true ? "there" : "none")
-  let restored: string | undefined
+  let restored = choices.restored
+  let waits = choices.waits === true
   const told: Array<string> = []
   const world = { calls: 0, interrupt: choices.interrupt ?? Number.POSITIVE_INFINITY }
   const shown = () => {
@@ -115,7 +122,10 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
         uid: "uid-one",
         annotations: { ...annotations, "platform.di-framework.dev/day-two": JSON.stringify(memo) },
       },
-      status: { conditions: [{ type: "TargetReady", status: sleeps ? "False" : "True" }] },
+      status: {
+        ...(choices.installed === true ? { installedVersion: "6.0.22" } : {}),
+        conditions: [{ type: "TargetReady", status: sleeps ? "False" : "True" }],
+      },
     }
   }
   const inOperator = (line: string, input: string): unknown => {
@@ -126,6 +136,7 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
         ...{
           state: imported,
           ...(restored === undefined ? {} : { restored }),
+          ...(restored === undefined || !waits ? {} : { busy: restoringWords(restored) }),
           ...(imported === "there" ? { stamp, version: "6.0.22", kubeSystemUID: inside } : {}),
         },
       }
@@ -134,9 +145,11 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
     if (line.includes(" import ")) {
       imported = "there"
       restored = / --id=(\S+)/.exec(line)?.[1]
+      waits = true
       told.push(`import ${line.includes("--clone") ? "clone " : ""}${input.split("\n")[1]}`)
       return "{}"
     }
+    waits = false
     told.push(`adapt ${input}`)
     return "{}"
   }
@@ -187,7 +200,7 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
       const [, name = "", , value] = change ?? []
       const { [name]: _, ...rest } = annotations
       annotations = value === undefined ? rest : { ...rest, [name]: value }
-      if (name === RESTORE) told.push("let go")
+      if (name === RESTORE) told.push(value === undefined ? "let go" : "held")
       return ""
     }
     if (line.startsWith("delete") || line.startsWith("wait")) return ""
@@ -341,6 +354,63 @@ describe("a restore", () => {
     ),
   )
 
+  const idOf = (path: string) =>
+    Effect.map(
+      opened(path, readFileSync(path), Redacted.make("correct horse")),
+      ({ manifest }) => manifest.id,
+    )
+
+  it.effect("goes on, and holds it again, where somebody has taken its annotation away", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file } = yield* backupIn(folder)
+        const cluster = yield* makeCluster({ hasInstance: true, restored: yield* idOf(file), waits: true })
+        const said = yield* run(["restore", "-f", file], folder, cluster)
+        assert.strictEqual(said.exitCode, 0, said.err)
+        assert.deepStrictEqual(brief(cluster.told), ["held", ...whole.slice(2)])
+      }),
+    ),
+  )
+
+  it.effect("goes on with what was given up half-way and retained, host namespace and all", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file } = yield* backupIn(folder)
+        const half = { state: "there", hasHost: true, restored: yield* idOf(file), waits: true } as const
+        const cluster = yield* makeCluster(half)
+        const said = yield* run(["restore", "-f", file], folder, cluster)
+        assert.strictEqual(said.exitCode, 0, said.err)
+        assert.deepStrictEqual(brief(cluster.told), whole)
+      }),
+    ),
+  )
+
+  it.effect("leaves an instance alone that lives, whatever its annotation says", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file } = yield* backupIn(folder)
+        const id = yield* idOf(file)
+        const held = { [RESTORE]: id }
+        const living: ReadonlyArray<readonly [Choices, string]> = [
+          [{ annotations: held }, "team-a/one is there: nothing is restored over it"],
+          [
+            { restored: id },
+            "is restored from this backup already, and has had its data back: nothing is left",
+          ],
+          [{ restored: id, annotations: held, installed: true }, "was put on it again, and holds it"],
+          [{ restored: "another", waits: true }, "team-a/one is there: nothing is restored over it"],
+        ]
+        for (const [choices, words] of living) {
+          const cluster = yield* makeCluster({ ...choices, hasInstance: true })
+          const said = yield* run(["restore", "-f", file], folder, cluster)
+          assert.strictEqual(said.exitCode, 1, words)
+          assert.include(said.err, words)
+          assert.deepStrictEqual(cluster.told, [])
+        }
+      }),
+    ),
+  )
+
   it.effect("is refused before anything is changed", () =>
     inFolder((folder) =>
       Effect.gen(function* () {
@@ -349,6 +419,11 @@ describe("a restore", () => {
         const refusals: ReadonlyArray<readonly [Choices, string]> = [
           [{ hasInstance: true }, "team-a/one is there: nothing is restored over it"],
           [{ state: "there" }, "the operator has a state of team-a/one already"],
+          [
+            { state: "there", restored: "0011", waits: true },
+            "already, of a restore of backup 0011 that was cut off: the same command goes on",
+          ],
+          [{ state: "there", restored: yield* idOf(file) }, "of an instance that was retained"],
           [{ hasHost: true }, `host namespace ${host} is there`],
           [{ hasSecret: false }, "Secret team-a/oauth with key secret"],
           [{ chartVersion: "0.36.1" }, "upgrade the operator first"],

@@ -435,6 +435,8 @@ const filesBelow = (world: World, folder: string): Tree =>
     }),
   )
 
+const backupId = "00112233445566aa"
+
 /** As `kubectl pi restore` puts it there: in one step, on the disk, and the operator's. */
 const putState = (world: World, tree: Tree) => {
   const files = world.files.as(operatorUser)
@@ -443,11 +445,21 @@ const putState = (world: World, tree: Tree) => {
     files.writeFile(path, content, 0o600)
   }
   const record = Schema.decodeSync(Schema.fromJsonString(InstanceRecord))(files.readText(recordIn))
-  files.writeText(recordIn, JSON.stringify(recordFor(record, false)), 0o600)
+  files.writeText(recordIn, JSON.stringify(recordFor(record, false, backupId)), 0o600)
   for (const path of tree.keys()) {
     for (let at = path; at.length > paths.state.length; at = at.slice(0, at.lastIndexOf("/"))) files.sync(at)
   }
   files.sync(paths.state)
+}
+
+/** The end of it, as the same command writes it when the data is back. */
+const letGo = (world: World) => {
+  const files = world.files.as(operatorUser)
+  const { restoring: _, ...rest } = Schema.decodeSync(Schema.fromJsonString(InstanceRecord))(
+    files.readText(recordIn),
+  )
+  files.writeText(recordIn, JSON.stringify(rest), 0o600)
+  files.sync(recordIn)
 }
 
 /** What was backed up of an instance that is lost by now. */
@@ -503,9 +515,7 @@ const restore: Workload = {
     const { data, inside, certificates } = backups.get(world) ?? raise("nothing was backed up")
     const annotate = (name: string, value: string | null) =>
       act(() => world.edit({ metadata: { annotations: { [name]: value } } }))
-    yield* act(() =>
-      world.apply({ deletionPolicy: "Retain" }, key, { [ANNOTATION_RESTORE]: "00112233445566aa" }),
-    )
+    yield* act(() => world.apply({ deletionPolicy: "Retain" }, key, { [ANNOTATION_RESTORE]: backupId }))
     const targetReady = () =>
       world.status()?.conditions?.some(({ type, status }) => type === "TargetReady" && status === "True") ===
       true
@@ -527,6 +537,7 @@ const restore: Workload = {
     })
     yield* annotate(ANNOTATION_SLEEP, null)
     yield* until(() => targetReady() && clusterInside(world) === inside, patience, "its data is back")
+    yield* act(() => letGo(world))
     yield* annotate(ANNOTATION_RESTORE, null)
     yield* ready(world)
     if (lastInstall(world) !== "SpecChanged") raise(`it was installed as ${lastInstall(world)}`)

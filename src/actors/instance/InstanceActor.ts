@@ -140,6 +140,13 @@ const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPa
   yield* context.slot.acknowledge
 })
 
+/** The end of a restore is written by its command, beside the operator. */
+const followRestore = Effect.fnUntraced(function* (memory: Memory, key: InstanceKey) {
+  if (!Option.exists(memory.record, ({ restoring }) => restoring !== undefined)) return
+  const { readRecord } = yield* StateStore
+  memory.record = yield* Effect.orElseSucceed(readRecord(key), () => memory.record)
+})
+
 export const instanceActor =
   (keyOf: (key: string) => InstanceKey) =>
   (given: InstanceContext): Effect.Effect<void, never, InstanceServices | Scope.Scope> =>
@@ -205,6 +212,7 @@ export const instanceActor =
           )
           const pass: AnyPass = { context, timers, prober, trace, scope, memory, object }
           yield* takeExit(pass, key)
+          yield* followRestore(memory, key)
           return pass
         })
         let failed = false

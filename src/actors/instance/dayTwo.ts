@@ -138,6 +138,8 @@ export const followAnnotations = Effect.fnUntraced(function* (
     yield* events.emit(object, eventOf(each, now))
   }
   const unfinished = Option.exists(memory.record, (record) => record.unfinished === true)
+  // An annotation is taken away by any hand or manifest; what the state says stands until its data is back.
+  const marked = Option.flatMap(memory.record, ({ restoring }) => Option.fromUndefinedOr(restoring))
   return {
     memo,
     asked: plan,
@@ -148,7 +150,14 @@ export const followAnnotations = Effect.fnUntraced(function* (
       waited: memo.awaits !== undefined,
       plans: memory.plans,
     },
-    rules: { pausedSince, sleep, restores, windows, undecided: Option.none(), unfinished },
+    rules: {
+      pausedSince,
+      sleep,
+      restores: Option.orElse(marked, () => restores),
+      windows,
+      undecided: Option.none(),
+      unfinished,
+    },
   }
 })
 

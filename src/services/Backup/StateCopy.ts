@@ -4,6 +4,7 @@ import { createHash, randomUUID } from "node:crypto"
 import path from "node:path"
 import { Data, Effect, Option, type Redacted, Schema } from "effect"
 import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
+import { restoringWords } from "../../schema/Restoring.ts"
 import { Disk, type DiskError } from "../Disk/Disk.ts"
 import { type RotationError, rotate } from "../Rotation/Rotate.ts"
 import { InstanceRecord, OperationMarker } from "../StateStore/StateStore.ts"
@@ -98,7 +99,7 @@ export const StateFound = Schema.Struct({
   /** `restored`: it came out of that backup. */
   state: Schema.Literals(["none", "there"]),
   restored: Schema.optionalKey(Schema.String),
-  /** What is at work in it, in words. */
+  /** What is at work in it, in words: an operation, or a restore that is not at its end. */
   busy: Schema.optionalKey(Schema.String),
   /** Changes with every operation. */
   stamp: Schema.optionalKey(Schema.String),
@@ -121,6 +122,14 @@ const busyOf = Effect.fnUntraced(function* (folder: string) {
   )
 })
 
+const recordIn = Effect.fnUntraced(function* (folder: string) {
+  return Option.flatMap(yield* readText(path.join(folder, RECORD)), decodeRecord)
+})
+
+/** The backup whose data is not back yet. */
+const restoringIn = (record: Option.Option<InstanceRecord>): Option.Option<string> =>
+  Option.flatMap(record, ({ restoring }) => Option.fromUndefinedOr(restoring))
+
 /** Of the record: what of it is told. */
 const toldOf = (record: Option.Option<InstanceRecord>): Partial<StateFound> =>
   Option.match(record, {
@@ -134,9 +143,10 @@ const toldOf = (record: Option.Option<InstanceRecord>): Partial<StateFound> =>
 
 const lookAt = Effect.fnUntraced(function* (folder: string) {
   if (!(yield* isThere(folder))) return { state: "none" } satisfies StateFound as StateFound
-  const busy = yield* busyOf(folder)
   const restored = yield* readText(path.join(folder, RESTORED))
-  const record = Option.flatMap(yield* readText(path.join(folder, RECORD)), decodeRecord)
+  const record = yield* recordIn(folder)
+  const restoring = Option.map(restoringIn(record), restoringWords)
+  const busy = Option.isSome(restoring) ? restoring : yield* busyOf(folder)
   const found: StateFound = {
     state: "there",
     ...(Option.isSome(busy) ? { busy: busy.value } : {}),
@@ -246,7 +256,7 @@ type Installed = NonNullable<InstanceRecord["installed"]>
 const withoutPlace = ({ httpNodePort: _, ...rest }: Installed): Installed => ({ ...rest, endpoints: {} })
 
 /** What of a record holds in another life: nothing that names an object of the host cluster it was written in. */
-export const recordFor = (record: InstanceRecord, isClone: boolean): InstanceRecord => {
+export const recordFor = (record: InstanceRecord, isClone: boolean, id: string): InstanceRecord => {
   const { format, uid, storageRoot, tenantHostImage, installed, kubeSystemUID } = record
   return {
     format,
@@ -258,6 +268,7 @@ export const recordFor = (record: InstanceRecord, isClone: boolean): InstanceRec
     ...(kubeSystemUID === undefined ? {} : { kubeSystemUID }),
     // Nothing is applied before it was looked at what is there.
     behind: true,
+    restoring: id,
   }
 }
 
@@ -292,8 +303,8 @@ export const copyIn = Effect.fn("Backup.copyIn")(function* (
   const text = new TextDecoder().decode(files.get(RECORD))
   const record = Option.getOrUndefined(decodeRecord(text))
   if (found.state === "there") {
-    // An instance that has begun with it has written its own UID.
-    if (found.restored === id && found.uid === record?.uid) return { again: true }
+    // Whoever has begun with it meanwhile has installed nothing.
+    if (found.restored === id && found.busy === restoringWords(id)) return { again: true }
     return yield* failed(
       `there is a state of ${formatKey(key)} already: of an instance that was retained, or of another restore. Nothing was changed`,
     )
@@ -306,7 +317,7 @@ export const copyIn = Effect.fn("Backup.copyIn")(function* (
   const written = new Map([
     // What was done to the first one was not done to a copy.
     ...[...files].filter(([file]) => !isClone || file !== HISTORY),
-    [RECORD, new TextEncoder().encode(`${encodeRecord(recordFor(record, isClone))}\n`)] as const,
+    [RECORD, new TextEncoder().encode(`${encodeRecord(recordFor(record, isClone, id))}\n`)] as const,
     [RESTORED, new TextEncoder().encode(`${id}\n`)] as const,
   ])
   yield* onDisk(
@@ -325,7 +336,24 @@ export const copyIn = Effect.fn("Backup.copyIn")(function* (
   return { again: false }
 })
 
-/** Lets the restored state reach the vCluster that it is restored into; while nothing begins. Gives how many files were changed. */
+/** From now on the operator may install. */
+const endRestoring = Effect.fnUntraced(function* (folder: string) {
+  const disk = yield* Disk
+  const record = Option.getOrUndefined(yield* recordIn(folder))
+  if (record?.restoring === undefined) return
+  const { restoring: _, ...rest } = record
+  const file = path.join(folder, RECORD)
+  const temporary = `${file}.0.tmp`
+  yield* Effect.ignore(disk.unlink(temporary))
+  yield* disk.writeNew(temporary, new TextEncoder().encode(`${encodeRecord(rest)}\n`), 0o600)
+  yield* disk.rename(temporary, file)
+  yield* disk.syncFolder(folder)
+})
+
+/**
+ * Lets the restored state reach the vCluster that it is restored into, while nothing begins, and lets go of it then. Gives how many
+ * files were changed.
+ */
 export const adapt = Effect.fn("Backup.adapt")(function* (
   stateDir: string,
   key: InstanceKey,
@@ -340,7 +368,8 @@ export const adapt = Effect.fn("Backup.adapt")(function* (
   const found = yield* onDisk(lookAt(folder))
   if (found.restored !== id)
     return yield* failed(`the state of ${formatKey(key)} is not that of backup ${id}`)
-  if (found.busy !== undefined) return yield* new StateCopyError({ message: found.busy, busy: true })
+  const busy = Option.getOrUndefined(yield* onDisk(busyOf(folder)))
+  if (busy !== undefined) return yield* new StateCopyError({ message: busy, busy: true })
   let changed = 0
   for (const file of yield* onDisk(filesIn(folder))) {
     if (!/\.json/.test(file) || file.endsWith(".attrs") || isAside(file) || file === RECORD) continue
@@ -349,5 +378,6 @@ export const adapt = Effect.fn("Backup.adapt")(function* (
       changed += 1
     }
   }
+  yield* onDisk(endRestoring(folder))
   return { changed }
 })

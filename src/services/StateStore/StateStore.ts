@@ -75,6 +75,8 @@ export const InstanceRecord = Schema.Struct({
       startedAt: Schema.String,
     }),
   ),
+  /** The id of the backup that this came out of, until its data is back: nothing is installed, and no state exchanged, meanwhile. */
+  restoring: Schema.optionalKey(Schema.String),
   /** The UID of the PlatformInstance whose deletion has begun. */
   deleting: Schema.optionalKey(Schema.String),
   /** Record and state are older than what the instance has shown: nothing is applied without a refresh, until one succeeds. */

@@ -11,7 +11,7 @@ import { basename, join, relative } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { packed, unpacked } from "../../../src/services/Backup/Archive.ts"
-import { copyIn, copyOut, findState } from "../../../src/services/Backup/StateCopy.ts"
+import { adapt, copyIn, copyOut, findState } from "../../../src/services/Backup/StateCopy.ts"
 import { Disk } from "../../../src/services/Disk/Disk.ts"
 import { DiskLive } from "../../../src/services/Disk/DiskLive.ts"
 import { Derivation } from "../../../src/services/Rotation/Passphrase.ts"
@@ -118,6 +118,7 @@ describe("the state of an instance", () => {
           installed,
           kubeSystemUID,
           behind: true,
+          restoring: id,
         })
         assert.deepStrictEqual(readdirSync(join(scene.stateDir, "staging")), [])
       }),
@@ -156,7 +157,11 @@ describe("the state of an instance", () => {
           before,
         )
         const file = join(folderOf(scene, fresh), "instance.json")
-        writeFileSync(file, JSON.stringify({ ...recordOf(scene, fresh), uid: "life-2" }))
+        const { restoring: _, ...later } = { ...recordOf(scene, fresh), uid: "life-2" }
+        // Begun with, and given up half-way: nothing is installed.
+        writeFileSync(file, JSON.stringify({ ...later, restoring: id }))
+        assert.deepStrictEqual(yield* copyIn(scene.stateDir, fresh, copy, back), { again: true })
+        writeFileSync(file, JSON.stringify(later))
         yield* Effect.flip(copyIn(scene.stateDir, fresh, copy, back))
       }),
     ),
@@ -183,6 +188,28 @@ describe("the state of an instance", () => {
           assert.deepStrictEqual(readdirSync(join(scene.stateDir, "staging")), [])
         }),
       ),
+  )
+
+  it.effect("waits for its data, and is not backed up itself, until it reaches its vCluster", () =>
+    inScene((scene) =>
+      Effect.gen(function* () {
+        writeRecord(scene)
+        const { files } = yield* copyOut(scene.stateDir, one, out)
+        yield* copyIn(scene.stateDir, fresh, { files, id, isClone: false }, back)
+        const waiting = yield* findState(scene.stateDir, fresh)
+        assert.deepStrictEqual([waiting.restored, waiting.busy], [id, `restore of backup ${id}`])
+        assert.isTrue((yield* Effect.flip(copyOut(scene.stateDir, fresh, back))).busy)
+        const { restoring, ...rest } = recordOf(scene, fresh)
+        assert.strictEqual(restoring, id)
+        const reach = adapt(scene.stateDir, fresh, { id, kubeconfig: "clusters: []", own: passphrases.other })
+        yield* reach
+        assert.deepStrictEqual(recordOf(scene, fresh), rest)
+        const { restored, busy } = yield* findState(scene.stateDir, fresh)
+        assert.deepStrictEqual([restored, busy], [id, undefined])
+        yield* reach
+        assert.deepStrictEqual(recordOf(scene, fresh), rest)
+      }),
+    ),
   )
 
   it.effect("is not read while an operation is at work, which is named", () =>

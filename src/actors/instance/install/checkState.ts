@@ -113,6 +113,14 @@ export const checkState = Effect.fn("Install.checkState")(function* (
 > {
   const fresh = wantsFreshStart(given.instance.metadata, yield* Clock.currentTimeMillis)
   const before = Option.getOrUndefined(given.record)
+  // The cluster is another one than the state's until its data is back.
+  if (before?.restoring !== undefined) {
+    return yield* installFailed(
+      "check state",
+      given.instance.spec.version,
+      `backup ${before.restoring} is being restored, and its data is not back yet; nothing was changed. kubectl pi restore, run again, goes on with it`,
+    )
+  }
   const record =
     before?.kubeSystemUID !== undefined && before.kubeSystemUID !== given.kubeSystemUID
       ? Option.some(yield* followCluster(given, before, fresh))
