@@ -3,6 +3,7 @@ import { Clock, Duration, Effect, Option } from "effect"
 import type { DeletionView } from "../../../schema/DeletionView.ts"
 import type { InstanceKey } from "../../../schema/InstanceKey.ts"
 import {
+  ANNOTATION_SKIP_STORAGE_CLEANUP,
   ANNOTATION_STORAGE_CLEANED,
   FINALIZER,
   hostNamespace,
@@ -158,17 +159,25 @@ export const runDeletionStep = Effect.fn("Deletion.step")(function* (
   const { uid } = subject.metadata
   yield* Effect.annotateCurrentSpan({ "platforminstance.step": step._tag })
   switch (step._tag) {
-    case "MarkBegun":
+    case "MarkBegun": {
+      const recording = deletionError("UninstallFailed", "record the deletion")
+      const before = Option.getOrUndefined(yield* Effect.mapError(store.readRecord(key), recording))
+      const restoring = before?.restoring
+      // What lies on the node is of the life that was backed up. Outlives the record, as one's own word does.
+      if (restoring !== undefined)
+        yield* Effect.mapError(annotate(subject, { [ANNOTATION_SKIP_STORAGE_CLEANUP]: "true" }), recording)
       // Of the record only what the cleanup needs is left: it proves no installation any more.
       yield* store
         .writeRecord(key, {
           format: 1,
           uid,
           deleting: uid,
+          ...(restoring === undefined ? {} : { restoring }),
           ...(storage._tag === "Default" ? { storageRoot: { path: storage.path, base: storage.base } } : {}),
         })
-        .pipe(Effect.mapError(deletionError("UninstallFailed", "record the deletion")))
+        .pipe(Effect.mapError(recording))
       return progressed("the deletion has begun")
+    }
     case "DeleteNamespace":
       yield* Effect.mapError(
         deleteNamespace(key),

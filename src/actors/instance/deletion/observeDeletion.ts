@@ -119,7 +119,9 @@ export const observeDeletion = Effect.fn("Deletion.observe")(function* (
   const observation: DeletionObservation = {
     uid,
     policy: subject.deletionPolicy,
-    skipCleanup: annotations?.[ANNOTATION_SKIP_STORAGE_CLEANUP] === "true",
+    skipCleanup:
+      annotations?.[ANNOTATION_SKIP_STORAGE_CLEANUP] === "true" ||
+      Option.exists(stored, ({ restoring }) => restoring !== undefined),
     storage,
     releaseRecorded: Option.isSome(release),
     namespace: state,
