@@ -274,7 +274,10 @@ export const plan = (input: PlanInput): Decision => {
     const wakes: ReadonlyArray<Wake> =
       closed.value._tag === "OutsideWindow"
         ? [{ timer: "repair", at: Math.min(closed.value.opensAt, input.now + lookAgainMillis) }]
-        : []
+        : // Its end is written into the record, of which nobody tells.
+          closed.value._tag === "Restoring"
+          ? [poll]
+          : []
     return hold(closed.value, ...wakes, ...lookAgain)
   }
   if (retryAt > input.now) {

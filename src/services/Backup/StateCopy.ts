@@ -252,8 +252,9 @@ export const copyOut = Effect.fn("Backup.copyOut")(function* (
 
 type Installed = NonNullable<InstanceRecord["installed"]>
 
-/** Without where it was reached. */
-const withoutPlace = ({ httpNodePort: _, ...rest }: Installed): Installed => ({ ...rest, endpoints: {} })
+/** Without its port, which another one may have by now; of a clone without where it was reached at all. */
+const withoutPlace = ({ httpNodePort: _, ...rest }: Installed, isClone: boolean): Installed =>
+  isClone ? { ...rest, endpoints: {} } : rest
 
 /** What of a record holds in another life: nothing that names an object of the host cluster it was written in. */
 export const recordFor = (record: InstanceRecord, isClone: boolean, id: string): InstanceRecord => {
@@ -262,9 +263,10 @@ export const recordFor = (record: InstanceRecord, isClone: boolean, id: string):
     format,
     // Another one than that of any instance there is: whoever begins with it picks it up as from a retained one.
     uid,
-    ...(storageRoot === undefined || isClone ? {} : { storageRoot }),
+    // A custom one is in the spec, and another one may have it by now: it is looked at as a new instance's is.
+    ...(storageRoot?.base === undefined || isClone ? {} : { storageRoot }),
     ...(tenantHostImage === undefined ? {} : { tenantHostImage }),
-    ...(installed === undefined ? {} : { installed: isClone ? withoutPlace(installed) : installed }),
+    ...(installed === undefined ? {} : { installed: withoutPlace(installed, isClone) }),
     ...(kubeSystemUID === undefined ? {} : { kubeSystemUID }),
     // Nothing is applied before it was looked at what is there.
     behind: true,

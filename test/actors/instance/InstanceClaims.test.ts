@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { ANNOTATION_STORAGE_ROOT } from "../../../src/schema/Names.ts"
+import { recordFor } from "../../../src/services/Backup/StateCopy.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { manifestOf } from "../support/instances.ts"
 import { condition, phase, ready, reasons } from "../support/readings.ts"
@@ -59,6 +60,34 @@ describe("an instance that wants what another one has", () => {
         }),
     )
   }
+
+  it.effect("(what it had before it was restored) is refused, and its pods may not mount it meanwhile", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld()
+      yield* world.startOperator()
+      applyOther(world, { platform: { storageRoot: "/data" } })
+      yield* pass(120)
+      const others = world.store.records.get("team-a/other") ?? assert.fail("it is not installed")
+      const own = recordFor({ ...others, uid: "before" }, false, "00112233445566aa")
+      world.store.records.set("team-a/one", own)
+      world.store.states.add("team-a/one")
+      world.apply({ platform: { storageRoot: "/data" } })
+      yield* pass(120)
+      const mark = () =>
+        world.cluster.find(Kinds.Namespace, { name: world.host })?.metadata.annotations?.[
+          ANNOTATION_STORAGE_ROOT
+        ]
+      assert.strictEqual(mark(), "/base/team-a/one")
+      assert.match(condition(world, "Ready")?.message ?? "", /^backup 00112233445566aa is being restored/)
+      const adopted = world.store.records.get("team-a/one") ?? assert.fail("gone")
+      const { restoring: _, ...rest } = adopted
+      world.store.records.set("team-a/one", rest)
+      yield* pass(300, 10)
+      assert.strictEqual(runsOf(world, "one"), 0)
+      assert.include(condition(world, "Installed")?.message, "/data overlaps /data of instance team-a/other")
+      assert.strictEqual(mark(), "/base/team-a/one")
+    }),
+  )
 
   it.effect("(a NodePort that no Service can have) is told the range, and nothing is begun", () =>
     Effect.gen(function* () {

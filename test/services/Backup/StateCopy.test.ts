@@ -9,12 +9,13 @@ import {
 } from "node:fs"
 import { basename, join, relative } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { packed, unpacked } from "../../../src/services/Backup/Archive.ts"
-import { adapt, copyIn, copyOut, findState } from "../../../src/services/Backup/StateCopy.ts"
+import { adapt, copyIn, copyOut, findState, recordFor } from "../../../src/services/Backup/StateCopy.ts"
 import { Disk } from "../../../src/services/Disk/Disk.ts"
 import { DiskLive } from "../../../src/services/Disk/DiskLive.ts"
 import { Derivation } from "../../../src/services/Rotation/Passphrase.ts"
+import { InstanceRecord } from "../../../src/services/StateStore/StateStore.ts"
 import { damaged, makeScene, opened, passphrases, remembered, type Scene } from "../Rotation/Scene.ts"
 
 const one = { namespace: "team-a", name: "one" }
@@ -110,7 +111,8 @@ describe("the state of an instance", () => {
         assert.deepStrictEqual(below(folder), [...below(folderOf(scene, one)), "restored"].toSorted())
         for (const file of below(folder)) assert.strictEqual(statSync(join(folder, file)).mode & 0o777, 0o600)
         assert.strictEqual(statSync(folder).mode & 0o777, 0o700)
-        const { installed, storageRoot, uid, kubeSystemUID } = record({})
+        const { installed: before, storageRoot, uid, kubeSystemUID } = record({})
+        const { httpNodePort: _, ...installed } = before
         assert.deepStrictEqual(recordOf(scene, fresh), {
           format: 1,
           uid,
@@ -123,6 +125,19 @@ describe("the state of an instance", () => {
         assert.deepStrictEqual(readdirSync(join(scene.stateDir, "staging")), [])
       }),
     ),
+  )
+
+  it.effect(
+    "has neither port nor custom storage root of its own any more: another one may have them by now",
+    () => {
+      const { storageRoot: _, ...rest } = record({})
+      const before = Schema.decodeUnknownSync(InstanceRecord)({ ...rest, storageRoot: { path: "/srv/own" } })
+      const { storageRoot, installed } = recordFor(before, false, id)
+      assert.isUndefined(storageRoot)
+      assert.deepInclude(installed, { endpoints: before.installed?.endpoints ?? {} })
+      assert.isUndefined(installed?.httpNodePort)
+      return Effect.void
+    },
   )
 
   it.effect("as a clone's has neither the storage root, nor the port, nor the address of the first one", () =>

@@ -84,11 +84,15 @@ const portOf = ({ spec }: PlatformInstance): number | undefined =>
 
 const nothing: Parts = { port: undefined, root: undefined }
 
-const partsOf = ({ installed, storageRoot }: InstanceRecord): Parts => ({
-  port: installed?.httpNodePort,
-  root: storageRoot?.base === undefined ? storageRoot?.path : undefined,
-  defaultRoot: storageRoot?.base === undefined ? undefined : storageRoot.path,
-})
+/** One that waits for its data has given up what it had: somebody else may have it by now. */
+const partsOf = ({ installed, storageRoot, restoring }: InstanceRecord): Parts =>
+  restoring === undefined
+    ? {
+        port: installed?.httpNodePort,
+        root: storageRoot?.base === undefined ? storageRoot?.path : undefined,
+        defaultRoot: storageRoot?.base === undefined ? undefined : storageRoot.path,
+      }
+    : nothing
 
 const claimantOf = (instance: PlatformInstance, record: InstanceRecord | undefined): Claimant => ({
   key: instanceKey(instance),

@@ -1,5 +1,5 @@
 // The storage root that the host namespace is marked with: what an admission policy lets the instance's pods mount.
-import { Effect, type Option, Result } from "effect"
+import { Effect, Option, Result } from "effect"
 import { instanceKey, type PlatformInstance } from "../../../schema/PlatformInstance.ts"
 import { defaultStorageRoot } from "../../../schema/StorageRoot.ts"
 import type { InstanceRecord } from "../../../services/StateStore/StateStore.ts"
@@ -17,7 +17,9 @@ export const markedRoot = Effect.fnUntraced(function* (
   const key = instanceKey(instance)
   const installed = everInstalled(instance, record)
   const chosen = chooseStorageRoot({ key, spec: instance.spec, base, record, everInstalled: installed })
-  const isOthers = installed
+  // Of one that was restored its record says what is installed, and not where: another one may have that by now.
+  const keeps = installed && !Option.exists(record, ({ storageRoot }) => storageRoot === undefined)
+  const isOthers = keeps
     ? false
     : yield* rootConflictOf(instance, record).pipe(
         Effect.map((conflict) => conflict !== undefined),
