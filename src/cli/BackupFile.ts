@@ -2,11 +2,11 @@
 // opens it, too. The manifest comes first, and has the digest of every other part.
 import { createHash, randomBytes } from "node:crypto"
 import { Readable } from "node:stream"
-import { gunzipSync } from "node:zlib"
+import { createGunzip, gunzipSync } from "node:zlib"
 import { Decrypter, Encrypter } from "age-encryption"
-import { Context, Effect, Redacted, Schema } from "effect"
-import { extract } from "tar-stream"
-import { packed, unpacked } from "../services/Backup/Archive.ts"
+import { Context, Effect, Redacted, Schema, Stream } from "effect"
+import { extract, pack } from "tar-stream"
+import { unpacked } from "../services/Backup/Archive.ts"
 import { cannot } from "./Kubectl.ts"
 
 /** Raised when an earlier release must not restore it. */
@@ -68,6 +68,8 @@ const partOf = (content: Uint8Array) => ({ sha256: sha256(content), size: conten
 /** The cost of each try at a passphrase, as a power of two; age's own default. Tests have another. */
 export const WorkFactor = Context.Reference<number>("kubectl-pi/WorkFactor", { defaultValue: () => 18 })
 
+const entry = (name: string) => ({ name, mode: 0o600, mtime: new Date(0) })
+
 export const sealed = Effect.fn("BackupFile.sealed")(function* (
   about: Omit<Manifest, "parts">,
   contents: ReadonlyMap<string, Uint8Array>,
@@ -77,15 +79,28 @@ export const sealed = Effect.fn("BackupFile.sealed")(function* (
     ...about,
     parts: Object.fromEntries([...contents].map(([name, content]) => [name, partOf(content)])),
   }
-  const tar = yield* packed(
-    new Map([[MANIFEST, new TextEncoder().encode(`${encodeManifest(manifest)}\n`)], ...contents]),
-  ).pipe(Effect.mapError(({ message }) => cannot(`the backup cannot be put together: ${message}`)))
   const logN = yield* WorkFactor
-  return yield* Effect.promise(() => {
-    const encrypter = new Encrypter()
-    encrypter.setScryptWorkFactor(logN)
-    encrypter.setPassphrase(Redacted.value(passphrase))
-    return encrypter.encrypt(tar)
+  return yield* Effect.tryPromise({
+    try: async () => {
+      const tar = pack()
+      tar.entry(entry(MANIFEST), `${encodeManifest(manifest)}\n`)
+      // Not copied: what is in it may be large.
+      for (const [name, content] of contents) {
+        tar.entry(entry(name), Buffer.from(content.buffer, content.byteOffset, content.byteLength))
+      }
+      tar.finalize()
+      const written: Stream.Stream<Uint8Array> = Stream.fromAsyncIterable(tar, (cause) => cause).pipe(
+        Stream.orDie,
+        Stream.filter((chunk) => chunk instanceof Uint8Array),
+      )
+      const encrypter = new Encrypter()
+      encrypter.setScryptWorkFactor(logN)
+      encrypter.setPassphrase(Redacted.value(passphrase))
+      const chunks: Array<Uint8Array> = []
+      for await (const chunk of await encrypter.encrypt(Stream.toReadableStream(written))) chunks.push(chunk)
+      return Buffer.concat(chunks)
+    },
+    catch: (cause) => cannot(`the backup cannot be put together: ${String(cause)}`),
   })
 })
 
@@ -132,22 +147,41 @@ export const opened = Effect.fn("BackupFile.opened")(function* (
   return backup
 })
 
+/** Of which state the operator's copy is one; nothing where it did not come whole. */
+export const stampOfState = (copy: Uint8Array): Effect.Effect<string | undefined> =>
+  Effect.gen(function* () {
+    const tar = yield* Effect.try(() => gunzipSync(copy))
+    const files = yield* unpacked(tar)
+    const stamp = new TextDecoder().decode(files.get("stamp"))
+    return stamp === "" || !files.has("files/instance.json") ? undefined : stamp
+  }).pipe(Effect.orElseSucceed(() => undefined))
+
 const kubeSystem = "/registry/namespaces/kube-system"
 
-/** Whether a snapshot of a vCluster came whole, and is of that cluster: of one whose `kube-system` has this UID. */
-export const isSnapshotOf = (snapshot: Uint8Array, kubeSystemUID: string): Effect.Effect<boolean> =>
+/**
+ * Which cluster a snapshot of a vCluster is of: the `same`, whose `kube-system` has this UID, or `another`; `unknown` where it
+ * did not come whole.
+ */
+export const clusterOf = (
+  snapshot: Uint8Array,
+  kubeSystemUID: string,
+): Effect.Effect<"same" | "another" | "unknown"> =>
   Effect.promise(async () => {
     try {
       const entries = extract()
-      Readable.from([gunzipSync(snapshot)]).pipe(entries)
-      let found = false
+      const unzipped = Readable.from([snapshot]).pipe(createGunzip())
+      unzipped.on("error", (error) => entries.destroy(error))
+      unzipped.pipe(entries)
+      let found: "same" | "another" | "unknown" = "unknown"
       for await (const entry of entries) {
+        const isIt = entry.header.name === kubeSystem
         const chunks: Array<Uint8Array> = []
-        for await (const chunk of entry) if (chunk instanceof Uint8Array) chunks.push(chunk)
-        if (entry.header.name === kubeSystem) found = Buffer.concat(chunks).includes(kubeSystemUID)
+        // Of a large database no more than that is held unpacked.
+        for await (const chunk of entry) if (isIt && chunk instanceof Uint8Array) chunks.push(chunk)
+        if (isIt) found = Buffer.concat(chunks).includes(kubeSystemUID) ? "same" : "another"
       }
       return found
     } catch {
-      return false
+      return "unknown"
     }
   })

@@ -1,7 +1,9 @@
 // Where the file of a backup goes and comes from, and the passphrase for it: never an argument, never the environment.
+import path from "node:path"
 import { Effect, FileSystem, Option, type PlatformError, Redacted, Stdio, Stream } from "effect"
 import { Flag, Prompt } from "effect/cli"
-import { cannot, misused } from "./Kubectl.ts"
+import { newId } from "./BackupFile.ts"
+import { cannot, gathered, Largest, misused } from "./Kubectl.ts"
 
 /** Standard output or input. */
 export const STREAM = "-"
@@ -48,13 +50,21 @@ export const passphraseOf = Effect.fnUntraced(function* (
   const fs = yield* FileSystem.FileSystem
   const stdio = yield* Stdio.Stdio
   if (Option.isSome(from)) {
-    const text = yield* fs
-      .readFileString(from.value)
+    const content = yield* fs
+      .readFile(from.value)
       .pipe(
         Effect.mapError((error) =>
           cannot(`--passphrase-file ${from.value} cannot be read (${reasonOf(error)}): name another file`),
         ),
       )
+    // Every byte that is none of a text would count as the same one.
+    const text = yield* Effect.try({
+      try: () => new TextDecoder("utf-8", { fatal: true }).decode(content),
+      catch: () =>
+        misused(
+          `--passphrase-file ${from.value} is no text (UTF-8): openssl rand -base64 32 makes a passphrase that is`,
+        ),
+    })
     const word = text.replace(/\r?\n$/, "")
     return word === ""
       ? yield* misused(`--passphrase-file ${from.value} is empty: without a passphrase nothing is encrypted`)
@@ -71,17 +81,24 @@ export const passphraseOf = Effect.fnUntraced(function* (
 })
 
 export const readBackup = Effect.fnUntraced(function* (file: string) {
+  // Beside the database it has the state.
+  const largest = 2 * (yield* Largest)
   if (file === STREAM) {
     const { stdin } = yield* Stdio.Stdio
-    const all = yield* Stream.runCollect(stdin).pipe(
-      Effect.mapError(() => cannot("standard input cannot be read")),
-    )
-    return Buffer.concat(all)
+    const all = stdin.pipe(Stream.mapError(() => cannot("standard input cannot be read")))
+    return yield* gathered(all, "standard input", largest)
   }
   const fs = yield* FileSystem.FileSystem
-  return yield* Effect.mapError(fs.readFile(file), (error) =>
-    cannot(`--file ${file} cannot be read (${reasonOf(error)}): name another file, or - for standard input`),
-  )
+  const all = fs
+    .stream(file)
+    .pipe(
+      Stream.mapError((error) =>
+        cannot(
+          `--file ${file} cannot be read (${reasonOf(error)}): name another file, or - for standard input`,
+        ),
+      ),
+    )
+  return yield* gathered(all, `--file ${file}`, largest)
 })
 
 /** Before anything is done: what there is stays as it is. */
@@ -99,6 +116,14 @@ export const requireNew = Effect.fnUntraced(function* (file: string) {
   if (yield* Effect.orElseSucceed(fs.exists(file), () => false)) {
     return yield* misused(`--file ${file} is there already, and no backup is overwritten: name another file`)
   }
+  const folder = path.dirname(file)
+  const found = yield* Effect.option(fs.stat(folder))
+  if (Option.isNone(found)) {
+    return yield* misused(`--file ${file}: the folder ${folder} is not there: make it, or name another file`)
+  }
+  if (found.value.type !== "Directory") {
+    return yield* misused(`--file ${file}: ${folder} is no folder: name another file`)
+  }
 })
 
 /** 0600, and whole or not at all. */
@@ -110,9 +135,16 @@ export const writeBackup = Effect.fnUntraced(function* (file: string, content: U
     )
   }
   const fs = yield* FileSystem.FileSystem
-  const temporary = `${file}.new`
-  yield* fs.remove(temporary, { force: true }).pipe(
-    Effect.andThen(fs.writeFile(temporary, content, { flag: "wx", mode: 0o600 })),
+  const temporary = `${file}.${newId()}`
+  const written = Effect.scoped(
+    Effect.gen(function* () {
+      const opened = yield* fs.open(temporary, { flag: "wx", mode: 0o600 })
+      yield* opened.writeAll(content)
+      // By its name it is whole, even if the machine ends now.
+      yield* opened.sync
+    }),
+  )
+  yield* written.pipe(
     Effect.andThen(fs.rename(temporary, file)),
     Effect.onError(() => Effect.ignore(fs.remove(temporary, { force: true }))),
     Effect.mapError((error) =>

@@ -21,6 +21,8 @@ export const WholeInstance = Schema.Struct({
     name: Schema.String,
     namespace: Schema.String,
     uid: Schema.String,
+    generation: Schema.optionalKey(Schema.Finite),
+    deletionTimestamp: Schema.optionalKey(Schema.String),
     labels: Schema.optionalKey(Strings),
     annotations: Schema.optionalKey(Strings),
   }),
@@ -66,6 +68,21 @@ export const keptOf = ({ metadata, spec }: WholeInstance): KeptInstance => {
 const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
   Schema.is(Fields)(value) ? value : {}
 
+/**
+ * Labels and annotations that a clone does not get: whoever has given them to the first one, such as Argo CD or Flux, would take the
+ * clone for its own, and delete it.
+ */
+export const notClonedMetadata = ({ metadata }: KeptInstance): ReadonlyArray<string> => [
+  ...Object.keys(metadata.labels ?? {}).map((name) => `label ${name}`),
+  ...Object.keys(metadata.annotations ?? {})
+    .filter((name) => !keptAnnotations.has(name))
+    .map((name) => `annotation ${name}`),
+]
+
+const clonedMetadata = ({ annotations = {} }: KeptInstance["metadata"]): KeptInstance["metadata"] => ({
+  annotations: Object.fromEntries(Object.entries(annotations).filter(([name]) => keptAnnotations.has(name))),
+})
+
 /** What a clone cannot have of the spec, because the first one has it; as it is told. */
 export const notCloned = ({ spec }: KeptInstance): ReadonlyArray<string> => {
   const platform = fieldsOf(spec.platform)
@@ -95,17 +112,20 @@ export const restoredInstance = (
   { namespace, name }: InstanceKey,
   id: string,
   isClone: boolean,
-) => ({
-  apiVersion: API_VERSION,
-  kind: "PlatformInstance",
-  metadata: {
-    namespace,
-    name,
-    ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
-    annotations: { ...metadata.annotations, [ANNOTATION_RESTORE]: id },
-  },
-  spec: isClone ? clonedSpec(spec) : spec,
-})
+) => {
+  const { labels, annotations } = isClone ? clonedMetadata(metadata) : metadata
+  return {
+    apiVersion: API_VERSION,
+    kind: "PlatformInstance",
+    metadata: {
+      namespace,
+      name,
+      ...(labels === undefined ? {} : { labels }),
+      annotations: { ...annotations, [ANNOTATION_RESTORE]: id },
+    },
+    spec: isClone ? clonedSpec(spec) : spec,
+  }
+}
 
 const SecretRef = Schema.Struct({ name: Schema.String, key: Schema.String })
 
@@ -129,7 +149,7 @@ export const ControlPlane = Schema.Struct({
             name: Schema.String,
             image: Schema.String,
             imagePullPolicy: Schema.optionalKey(Schema.Unknown),
-            env: Schema.optionalKey(Schema.Unknown),
+            env: Schema.optionalKey(Schema.Array(Schema.Unknown)),
             resources: Schema.optionalKey(Schema.Unknown),
             securityContext: Schema.optionalKey(Schema.Unknown),
             volumeMounts: Schema.optionalKey(Schema.Unknown),
@@ -159,20 +179,25 @@ export const CERTIFICATES = `${CONTROL_PLANE}-certs`
  * starts, and takes their end for somebody's wish: the object inside would go, too.
  */
 export const SYNCED = [
-  "pods,services,endpoints,configmaps,secrets,persistentvolumeclaims,networkpolicies.networking.k8s.io",
+  "pods,services,endpoints,endpointslices.discovery.k8s.io,configmaps,secrets,persistentvolumeclaims,networkpolicies.networking.k8s.io",
   "--selector=vcluster.loft.sh/managed-by",
 ]
 export const RESTORE_POD = "vcluster-restore"
+/** Of the pod: which command has made it. */
+export const LABEL_RUN = `${GROUP}/restore-run`
+const RUN = "KUBECTL_PI_RUN"
+/** On the claim of the control plane: the id of the backup whose data it has, whole; or that a command has begun to put it there. */
+export const ANNOTATION_RESTORED = `${GROUP}/restored`
 /** The volume of the control plane, and the claim that is mounted as it. */
 const DATA = "data"
-const CLAIM = `data-${CONTROL_PLANE}-0`
+export const CLAIM = `data-${CONTROL_PLANE}-0`
 
 /** Which version of its chart a vCluster has: `vcluster-0.37.3`. */
 export const chartVersionOf = ({ metadata }: ControlPlane): string =>
   (metadata.labels?.chart ?? "").replace(/^vcluster-/, "")
 
 /** Runs nothing by itself: vCluster's own program is called in it, with the volume that the control plane has left. */
-export const restorePod = ({ metadata, spec }: ControlPlane) => {
+export const restorePod = ({ metadata, spec }: ControlPlane, run: string) => {
   const { containers, volumes = [], ...placing } = spec.template.spec
   const container = containers.find(({ name }) => name === SYNCER)
   if (container === undefined) return undefined
@@ -182,7 +207,7 @@ export const restorePod = ({ metadata, spec }: ControlPlane) => {
     metadata: {
       name: RESTORE_POD,
       namespace: metadata.namespace,
-      labels: { "app.kubernetes.io/managed-by": "kubectl-pi" },
+      labels: { "app.kubernetes.io/managed-by": "kubectl-pi", [LABEL_RUN]: run },
     },
     spec: {
       ...placing,
@@ -191,7 +216,14 @@ export const restorePod = ({ metadata, spec }: ControlPlane) => {
       activeDeadlineSeconds: 3600,
       terminationGracePeriodSeconds: 1,
       // Waits for a line that nobody sends.
-      containers: [{ ...container, command: ["/bin/sh", "-c", "read _"], stdin: true }],
+      containers: [
+        {
+          ...container,
+          command: ["/bin/sh", "-c", "read _"],
+          stdin: true,
+          env: [...(container.env ?? []), { name: RUN, value: run }],
+        },
+      ],
       volumes: [
         ...volumes.filter(({ name }) => name !== DATA),
         { name: DATA, persistentVolumeClaim: { claimName: CLAIM } },
@@ -224,10 +256,11 @@ export const snapshotCommand = inSyncer(
 
 /**
  * In place of the database that is there. As of a new vCluster: the objects of the host that its mappings name are gone. Its
- * certificates are downloaded from their Secret at the next start, if they are not on the volume.
+ * certificates are downloaded from their Secret at the next start, if they are not on the volume. Only in the pod of this run.
  */
-export const restoreCommand = inSyncer(
-  RESTORE_POD,
-  true,
-  `VCLUSTER_STORAGE_OPTIONS=${storage("/dev/stdin")} exec /vcluster restore --new-vcluster`,
-)
+export const restoreCommand = (run: string) =>
+  inSyncer(
+    RESTORE_POD,
+    true,
+    `[ "$${RUN}" = ${run} ] || { echo "the pod is another command's" >&2; exit 1; }; VCLUSTER_STORAGE_OPTIONS=${storage("/dev/stdin")} exec /vcluster restore --new-vcluster`,
+  )

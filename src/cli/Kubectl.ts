@@ -59,6 +59,32 @@ export class Kubectl extends Context.Service<
   }
 >()("kubectl-pi/Kubectl") {}
 
+/** The most that is held of one thing at a time, in bytes. */
+export const Largest = Context.Reference<number>("kubectl-pi/Largest", { defaultValue: () => 1024 ** 3 })
+
+/** All of it, or a failure as soon as there is too much of it. `what` is for the message. */
+export const gathered = Effect.fnUntraced(function* <E, R>(
+  bytes: Stream.Stream<Uint8Array, E, R>,
+  what: string,
+  largest: number,
+) {
+  let size = 0
+  const all = yield* bytes.pipe(
+    Stream.tap((chunk) => {
+      size += chunk.length
+      return size > largest
+        ? Effect.fail(
+            cannot(
+              `${what} is larger than ${Math.floor(largest / 1024 ** 2)} MiB, the most that kubectl pi takes: docs/day-two.md says what is left to do`,
+            ),
+          )
+        : Effect.void
+    }),
+    Stream.runCollect,
+  )
+  return Buffer.concat(all)
+})
+
 const unreadable =
   /^stat .*: |^error loading config file |^invalid configuration: |couldn't get version\/kind/
 
@@ -90,6 +116,13 @@ export const explained = (stderr: string, { kubeconfig }: Where = {}): string =>
   }
   return words === "" ? "kubectl failed without a word" : words
 }
+
+/** What comes out of a program in a pod, as it is told. */
+export const whatOf = (args: ReadonlyArray<string>): string =>
+  `what kubectl ${args
+    .filter((arg) => !arg.startsWith("-"))
+    .slice(0, 2)
+    .join(" ")} gives`
 
 const decodeText = <E>(pipe: Stream.Stream<Uint8Array, E>) => pipe.pipe(Stream.decodeText())
 
@@ -147,7 +180,9 @@ const make = (program: string) =>
       lines: (where, args) => lines(where, args),
       run: (where, args) => whole(lines(where, args)),
       pipe: (where, args, input) =>
-        Effect.map(Stream.runCollect(bytes(where, args, Stream.make(input))), (all) => Buffer.concat(all)),
+        Effect.flatMap(Largest, (largest) =>
+          gathered(bytes(where, args, Stream.make(input)), whatOf(args), largest),
+        ),
       feed: (where, args, input) =>
         whole(lines(where, args, Stream.make(new TextEncoder().encode(Redacted.value(input))))),
     })

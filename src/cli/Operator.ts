@@ -75,6 +75,12 @@ interface Call {
   readonly key: InstanceKey
 }
 
+/** A program that was killed has no words. */
+const endedWith = (code: string): string =>
+  code === "137"
+    ? "what ran for this in the operator's pod was killed (exit code 137), as is done where memory runs out: give the operator more by the value resources.limits.memory of its chart, and give the command again"
+    : `what ran for this in the operator's pod ended without a word (exit code ${code}): give the command again`
+
 /** Runs in the operator's pod, beside it: nobody else has the state directory and the passphrase. */
 const run = Effect.fnUntraced(function* (
   { place, operator, key }: Call,
@@ -106,8 +112,10 @@ const run = Effect.fnUntraced(function* (
             `the operator in namespace ${place.namespace} is of a release that cannot do this: upgrade it first`,
           )
         }
+        const code = /command terminated with exit code (\d+)/.exec(message)?.[1]
         const words = message.replaceAll(/\n?command terminated with exit code \d+/g, "").trim()
-        return message.includes("exit code 3") ? new StateBusy({ what: words }) : cannot(plain(words))
+        if (code === "3") return new StateBusy({ what: words })
+        return cannot(words === "" ? endedWith(code ?? "") : plain(words))
       }),
     )
 })

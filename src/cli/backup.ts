@@ -2,17 +2,18 @@
 // database at one revision, and where an operation has come between the two, both are taken anew.
 import { Clock, Console, DateTime, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import type { InstanceKey } from "../schema/InstanceKey.ts"
+import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
 import { ANNOTATION_RESTORE, ANNOTATION_SLEEP, hostNamespace } from "../schema/Names.ts"
 import { formatTime } from "../schema/Time.ts"
 import {
   BACKUP_FORMAT,
-  isSnapshotOf,
+  clusterOf,
   type Manifest,
   newId,
   newPassphrase,
   parts,
   sealed,
+  stampOfState,
 } from "./BackupFile.ts"
 import { fileFlag, passphraseFlag, passphraseOf, requireNew, STREAM, writeBackup } from "./BackupInput.ts"
 import {
@@ -20,6 +21,7 @@ import {
   CONTROL_PLANE,
   ControlPlane,
   chartVersionOf,
+  type KeptInstance,
   keptOf,
   snapshotCommand,
   WholeInstance,
@@ -52,26 +54,68 @@ export const readSecret = Effect.fnUntraced(function* (where: Where, name: strin
       )
 })
 
-/** The database of its vCluster, whole and of the cluster that the state is of. */
+/** The database of its vCluster, and whether it is that of the cluster that the state is of. */
 export const takeSnapshot = Effect.fnUntraced(function* (inHost: Where, kubeSystemUID: string) {
   const kubectl = yield* Kubectl
   const snapshot = yield* kubectl.pipe(inHost, snapshotCommand, new Uint8Array())
-  return { snapshot, isOf: yield* isSnapshotOf(snapshot, kubeSystemUID) }
+  return { snapshot, cluster: yield* clusterOf(snapshot, kubeSystemUID) }
+})
+
+const checkWhole = Effect.fnUntraced(function* ({ metadata }: WholeInstance) {
+  const { namespace, name, annotations = {}, deletionTimestamp } = metadata
+  if (deletionTimestamp !== undefined) {
+    return yield* cannot(
+      `${namespace}/${name} is being deleted, and what is left of it is no backup: back one up before it is deleted. With spec.deletionPolicy Retain, set before, its state and its vCluster stay, and an instance of that name has them back`,
+    )
+  }
+  if (annotations[ANNOTATION_RESTORE] !== undefined) {
+    return yield* cannot(`${namespace}/${name} is itself being restored: end that first`)
+  }
+  if (annotations[ANNOTATION_SLEEP] === "true") {
+    return yield* cannot(
+      `${namespace}/${name} is asleep, and its database is read through its control plane: take annotation ${ANNOTATION_SLEEP} away, and back it up when it is Ready`,
+    )
+  }
 })
 
 interface Taken {
+  readonly instance: KeptInstance
   readonly state: Uint8Array
   readonly snapshot: Uint8Array
+  readonly certificates: unknown
   readonly kubeSystemUID: string
+  readonly stateFormat: number
+  readonly versions: Manifest["versions"]
 }
 
-/** State and database of one moment: nothing; where an operation has come between, in words. */
-const takeOnce = Effect.fnUntraced(function* (
-  call: Parameters<typeof findState>[0],
-  inHost: Where,
-  statePassphrase: string,
-) {
-  const about = `${call.key.namespace}/${call.key.name}`
+interface Place {
+  readonly call: Parameters<typeof findState>[0]
+  /** Where the instance is, and its host namespace. */
+  readonly own: Where
+  readonly inHost: Where
+}
+
+const BEGUN = "an operation has begun"
+
+/** Whether an instance is, as it was asked for, the same that it was. */
+const isSame = (one: WholeInstance, other: WholeInstance): boolean =>
+  one.metadata.uid === other.metadata.uid &&
+  one.metadata.generation === other.metadata.generation &&
+  JSON.stringify(keptOf(one)) === JSON.stringify(keptOf(other))
+
+const lookAt = Effect.fnUntraced(function* ({ own, call }: Place) {
+  const instance = yield* getJson(WholeInstance, own, [RESOURCE, call.key.name])
+  yield* checkWhole(instance)
+  return instance
+})
+
+/** Instance, state and database of one moment: nothing; where an operation has come between, in words. */
+const takeOnce = Effect.fnUntraced(function* (place: Place, statePassphrase: string) {
+  const { call, inHost } = place
+  const about = formatKey(call.key)
+  const instance = yield* lookAt(place)
+  const controlPlane = yield* getJson(ControlPlane, inHost, ["statefulset", CONTROL_PLANE])
+  const certificates = yield* readSecret(inHost, CERTIFICATES)
   const before = yield* findState(call)
   const { kubeSystemUID } = before
   if (before.state === "none" || before.version === undefined || kubeSystemUID === undefined) {
@@ -82,46 +126,43 @@ const takeOnce = Effect.fnUntraced(function* (
     Effect.catchTag("StateBusy", ({ what }) => Effect.succeed(what)),
   )
   if (typeof state === "string") return state
-  const { snapshot, isOf } = yield* takeSnapshot(inHost, kubeSystemUID)
+  const stamp = yield* stampOfState(state)
+  if (stamp === undefined) return "its state came cut off"
+  if (stamp !== before.stamp) return BEGUN
+  const { snapshot, cluster } = yield* takeSnapshot(inHost, kubeSystemUID)
   const after = yield* findState(call)
-  if (after.busy !== undefined || after.stamp !== before.stamp) return after.busy ?? "an operation has begun"
-  if (!isOf) {
+  if (after.busy !== undefined || after.stamp !== before.stamp) return after.busy ?? BEGUN
+  if (!isSame(instance, yield* lookAt(place))) return BEGUN
+  if (cluster !== "same") {
     return yield* cannot(
       `what came of the vCluster's database is cut off, or is not that of the cluster that ${about} is installed in: give the command again`,
     )
   }
-  const taken: Taken = { state, snapshot, kubeSystemUID }
+  const taken: Taken = {
+    ...{ instance: keptOf(instance), state, snapshot, certificates, kubeSystemUID },
+    stateFormat: after.format,
+    versions: {
+      operator: after.operatorVersion,
+      platform: after.version ?? before.version,
+      vcluster: chartVersionOf(controlPlane),
+    },
+  }
   return taken
 })
 
-const take = Effect.fnUntraced(function* (
-  call: Parameters<typeof findState>[0],
-  inHost: Where,
-  statePassphrase: string,
-) {
+const take = Effect.fnUntraced(function* (place: Place, statePassphrase: string) {
+  const about = formatKey(place.call.key)
   let why = ""
   for (let tries = 0; tries < TRIES; tries++) {
-    const taken = yield* takeOnce(call, inHost, statePassphrase)
+    const taken = yield* takeOnce(place, statePassphrase)
     if (typeof taken !== "string") return taken
     why = taken
-    yield* Console.error(`${call.key.namespace}/${call.key.name}: ${plain(why)}; waiting for its end`)
+    yield* Console.error(`${about}: ${plain(why)}; it is taken anew in a moment`)
     yield* Effect.sleep("10 seconds")
   }
   return yield* cannot(
-    `${call.key.namespace}/${call.key.name} is at work (${plain(why)}): give the command again when it is done, or hold it up with a pause`,
+    `${about} does not come whole and of one moment (${plain(why)}): give the command again when nothing is at work in it, or hold it up with a pause`,
   )
-})
-
-const checkAwake = Effect.fnUntraced(function* ({ metadata }: WholeInstance) {
-  const { namespace, name, annotations = {} } = metadata
-  if (annotations[ANNOTATION_RESTORE] !== undefined) {
-    return yield* cannot(`${namespace}/${name} is itself being restored: end that first`)
-  }
-  if (annotations[ANNOTATION_SLEEP] === "true") {
-    return yield* cannot(
-      `${namespace}/${name} is asleep, and its database is read through its control plane: take annotation ${ANNOTATION_SLEEP} away, and back it up when it is Ready`,
-    )
-  }
 })
 
 export const backup = Command.make(
@@ -136,40 +177,34 @@ export const backup = Command.make(
     const given = yield* where
     yield* requireNew(file)
     const passphrase = yield* passphraseOf(passphraseFile, file, true)
-    const instance = yield* getJson(WholeInstance, given, [RESOURCE, name])
-    yield* checkAwake(instance)
-    const key: InstanceKey = { namespace: instance.metadata.namespace, name }
+    const { metadata } = yield* getJson(WholeInstance, given, [RESOURCE, name])
+    const key: InstanceKey = { namespace: metadata.namespace, name }
     const place = { ...given, namespace: operatorNamespace }
     const inHost = { ...given, namespace: hostNamespace(key) }
     const operator = yield* findOperator(place, "back up the state claim by hand")
-    const controlPlane = yield* getJson(ControlPlane, inHost, ["statefulset", CONTROL_PLANE])
-    const certificates = yield* readSecret(inHost, CERTIFICATES)
-    const call = { place, operator, key }
+    const own = { ...given, namespace: key.namespace }
     const statePassphrase = newPassphrase()
-    const { state, snapshot, kubeSystemUID } = yield* take(call, inHost, statePassphrase)
-    const { format, operatorVersion, version = "" } = yield* findState(call)
+    const taken = yield* take({ call: { place, operator, key }, own, inHost }, statePassphrase)
+    const { versions, stateFormat, kubeSystemUID } = taken
     const about: Omit<Manifest, "parts"> = {
       format: BACKUP_FORMAT,
       id: newId(),
       createdAt: formatTime(DateTime.makeUnsafe(yield* Clock.currentTimeMillis)),
       instance: key,
-      versions: { operator: operatorVersion, platform: version, vcluster: chartVersionOf(controlPlane) },
-      stateFormat: format,
-      kubeSystemUID,
-      statePassphrase,
+      ...{ versions, stateFormat, kubeSystemUID, statePassphrase },
     }
     const content = yield* sealed(
       about,
       new Map([
-        [parts.instance, Buffer.from(JSON.stringify(keptOf(instance)))],
-        [parts.state, state],
-        [parts.vcluster, snapshot],
-        [parts.certificates, Buffer.from(JSON.stringify(certificates))],
+        [parts.instance, Buffer.from(JSON.stringify(taken.instance))],
+        [parts.state, taken.state],
+        [parts.vcluster, taken.snapshot],
+        [parts.certificates, Buffer.from(JSON.stringify(taken.certificates))],
       ]),
       passphrase,
     )
     yield* writeBackup(file, content)
-    const told = `backup ${about.id} of ${key.namespace}/${key.name}, platform ${version}: ${content.length} bytes`
+    const told = `backup ${about.id} of ${formatKey(key)}, platform ${versions.platform}: ${content.length} bytes`
     const rest = "what tenants have on volumes is not in it"
     if (file === STREAM) return yield* Console.error(`${told}; ${rest}`)
     yield* answer({ file, id: about.id, size: content.length }, () => `${file}: ${told}`)

@@ -2,6 +2,7 @@
 // before anything is changed. What is done is there to be seen in the cluster, so that the same command, given again, goes on.
 import { Console, Effect, Option, Redacted, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
+import { POD_POLICY_NAME } from "../actors/instance/target/AdmissionPolicies.ts"
 import { isNewer } from "../schema/ChartVersion.ts"
 import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
 import {
@@ -15,27 +16,20 @@ import { restoringWords } from "../schema/Restoring.ts"
 import { type Backup, opened, parts } from "./BackupFile.ts"
 import { fileFlag, passphraseFlag, passphraseOf, readBackup } from "./BackupInput.ts"
 import {
-  CERTIFICATES,
-  CONTROL_PLANE,
-  ControlPlane,
   clientSecretOf,
   KeptInstance,
   notCloned,
-  RESTORE_POD,
-  restoreCommand,
+  notClonedMetadata,
   restoredInstance,
-  restorePod,
-  SYNCED,
 } from "./BackupObjects.ts"
 import { operatorNamespaceFlag, readSecret, SecretData, takeSnapshot } from "./backup.ts"
 import { dayTwoOf } from "./dayTwo.ts"
 import { conditionOf, getInstance, Instance, RESOURCE } from "./Instance.ts"
-import { cannot, getJson, Kubectl, type PiError, type Where } from "./Kubectl.ts"
+import { cannot, Kubectl, type PiError, type Where } from "./Kubectl.ts"
 import { adaptState, findOperator, findState, getIfThere, importState } from "./Operator.ts"
+import { AGAIN, forgetData, hasData, partOf, putData } from "./restoreData.ts"
 import { answer, isName, where } from "./root.ts"
 import { plain } from "./Words.ts"
-
-const AGAIN = "give the same command again, and it goes on"
 
 const step = (text: string) => Console.error(plain(text))
 
@@ -51,8 +45,6 @@ interface Restore {
   readonly inHost: Where
   readonly call: Parameters<typeof findState>[0]
 }
-
-const partOf = ({ parts: all }: Backup, name: string): Uint8Array => all.get(name) ?? new Uint8Array()
 
 const objectOf = ({ backup, kept, key, isClone }: Restore): string =>
   JSON.stringify(restoredInstance(kept, key, backup.manifest.id, isClone))
@@ -120,6 +112,47 @@ const checkClientSecret = Effect.fnUntraced(function* ({ own, kept, key }: Resto
   )
 })
 
+const Binding = Schema.Struct({
+  spec: Schema.Struct({ policyName: Schema.String, validationActions: Schema.Array(Schema.String) }),
+})
+
+/**
+ * What a copy wakes with is the database of the first one, whose pods name its storage root: until the first install only this policy
+ * keeps them from it.
+ */
+const checkPodPolicy = Effect.fnUntraced(function* ({ isClone, call }: Restore) {
+  if (!isClone) return
+  const found = yield* getIfThere(Binding, call.place, ["validatingadmissionpolicybinding", POD_POLICY_NAME])
+  const isInForce = Option.exists(
+    found,
+    ({ spec }) => spec.policyName === POD_POLICY_NAME && spec.validationActions.includes("Deny"),
+  )
+  if (isInForce) return
+  return yield* cannot(
+    `the admission policy ${POD_POLICY_NAME} is not in force here, and without it a copy would write into the storage root of the first one until it is installed: let the operator run without --allow-privileged-instances, on Kubernetes 1.30 or later; or restore it under its own name, in another cluster if the first one is to stay`,
+  )
+})
+
+/** What is needed at the very end: whoever may not do it would stop with an instance half-way. */
+const checkRights = Effect.fnUntraced(function* ({ own, key }: Restore) {
+  const kubectl = yield* Kubectl
+  const last = [
+    ["get", `secret/${kubeconfigSecretName(key)}`],
+    ["patch", `${RESOURCE}/${key.name}`],
+  ]
+  for (const right of last) {
+    yield* kubectl
+      .run(own, ["auth", "can-i", ...right])
+      .pipe(
+        Effect.mapError(() =>
+          cannot(
+            `you may not ${right.join(" ")} in namespace ${key.namespace}, which the end of a restore needs: ask whoever runs the cluster for that right; docs/kubectl-pi.md lists all that it needs`,
+          ),
+        ),
+      )
+  }
+})
+
 /** Nothing is changed by any of these, but that what is on its way is held again where somebody has taken that away. */
 const check = Effect.fnUntraced(function* (restore: Restore) {
   const { own, key, call, inHost } = restore
@@ -128,6 +161,7 @@ const check = Effect.fnUntraced(function* (restore: Restore) {
   const found = yield* findState(call)
   const isOnItsWay = yield* isBegun(restore, found)
   yield* checkOperator(restore, found, isOnItsWay)
+  yield* checkPodPolicy(restore)
   if (isOnItsWay) {
     yield* annotate(restore, `${ANNOTATION_RESTORE}=${id}`)
     return true
@@ -146,6 +180,7 @@ const check = Effect.fnUntraced(function* (restore: Restore) {
     )
   }
   yield* checkClientSecret(restore)
+  yield* checkRights(restore)
   yield* kubectl
     .feed(own, ["create", "--dry-run=server", "--filename=-"], Redacted.make(objectOf(restore)))
     .pipe(
@@ -200,46 +235,6 @@ const annotate = Effect.fnUntraced(function* ({ own, key }: Restore, annotation:
   yield* kubectl.run(own, ["annotate", RESOURCE, key.name, "--overwrite", annotation])
 })
 
-const removePod = Effect.fnUntraced(function* (inHost: Where) {
-  const kubectl = yield* Kubectl
-  yield* kubectl.run(inHost, ["delete", "pod", RESTORE_POD, "--ignore-not-found", "--timeout=120s"])
-})
-
-/** The same authorities and keys as before: what they have signed is good again. A copy gets its own. */
-const putCertificates = Effect.fnUntraced(function* ({ backup, inHost }: Restore) {
-  const kubectl = yield* Kubectl
-  const data: unknown = JSON.parse(new TextDecoder().decode(partOf(backup, parts.certificates)))
-  const secret = {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { namespace: inHost.namespace, name: CERTIFICATES },
-    data,
-  }
-  yield* kubectl.feed(
-    inHost,
-    ["apply", "--server-side", "--force-conflicts", "--field-manager=kubectl-pi", "--filename=-"],
-    Redacted.make(JSON.stringify(secret)),
-  )
-})
-
-/** While nothing of the vCluster runs. */
-const putData = Effect.fnUntraced(function* (restore: Restore) {
-  const { inHost, backup, key, isClone } = restore
-  const kubectl = yield* Kubectl
-  const pod = restorePod(yield* getJson(ControlPlane, inHost, ["statefulset", CONTROL_PLANE]))
-  if (pod === undefined)
-    return yield* cannot(`statefulset/${CONTROL_PLANE} in ${inHost.namespace} is not vCluster's`)
-  // One of a command that was interrupted may be at work.
-  yield* removePod(inHost)
-  yield* kubectl.run(inHost, ["delete", ...SYNCED, "--timeout=300s"])
-  yield* kubectl.feed(inHost, ["create", "--filename=-"], Redacted.make(JSON.stringify(pod)))
-  yield* kubectl.run(inHost, ["wait", `pod/${RESTORE_POD}`, "--for=condition=Ready", "--timeout=600s"])
-  yield* kubectl.pipe(inHost, restoreCommand, partOf(backup, parts.vcluster))
-  yield* removePod(inHost)
-  if (!isClone) yield* putCertificates(restore)
-  yield* step(`the vCluster of ${formatKey(key)} has its data back`)
-})
-
 /** The engine refreshes with the kubeconfig in the state: it gets that of this vCluster. */
 const putAccess = Effect.fnUntraced(function* ({ own, key, call, backup }: Restore) {
   const data = yield* readSecret(own, kubeconfigSecretName(key))
@@ -251,21 +246,29 @@ const putAccess = Effect.fnUntraced(function* ({ own, key, call, backup }: Resto
 /** From wherever it was left. */
 const finish = Effect.fnUntraced(function* (restore: Restore) {
   const { own, inHost, key, backup } = restore
-  const { instance } = yield* getInstance(own, key.name)
-  if (instance.metadata.annotations?.[ANNOTATION_SLEEP] !== "true") {
-    yield* untilIs(restore, "up", isUp)
-    yield* annotate(restore, `${ANNOTATION_SLEEP}=true`)
+  if (yield* hasData(restore)) {
+    yield* step(`the vCluster of ${formatKey(key)} has its data back already: it is left as it is`)
+  } else {
+    const { instance } = yield* getInstance(own, key.name)
+    if (instance.metadata.annotations?.[ANNOTATION_SLEEP] !== "true") {
+      yield* untilIs(restore, "up", isUp)
+      yield* annotate(restore, `${ANNOTATION_SLEEP}=true`)
+    }
+    yield* untilIs(restore, "asleep", isAsleep)
+    yield* putData(restore)
   }
-  yield* untilIs(restore, "asleep", isAsleep)
-  yield* putData(restore)
   yield* annotate(restore, `${ANNOTATION_SLEEP}-`)
   yield* untilIs(
     restore,
     "awake",
     (now) => now.metadata.annotations?.[ANNOTATION_SLEEP] === undefined && isUp(now),
   )
-  const { isOf } = yield* takeSnapshot(inHost, backup.manifest.kubeSystemUID)
-  if (!isOf) {
+  const { cluster } = yield* takeSnapshot(inHost, backup.manifest.kubeSystemUID)
+  if (cluster === "unknown") {
+    return yield* cannot(`what came of the vCluster's database of ${formatKey(key)} is cut off: ${AGAIN}`)
+  }
+  if (cluster === "another") {
+    yield* forgetData(restore)
     return yield* cannot(
       `the vCluster of ${formatKey(key)} has come up without its data: nothing is installed in it; ${AGAIN}`,
     )
@@ -278,6 +281,11 @@ const tellClone = Effect.fnUntraced(function* ({ kept }: Restore) {
   const lost = notCloned(kept)
   yield* step("a copy: it shares nothing with the first one, and has certificates and addresses of its own")
   if (lost.length > 0) yield* step(`left out, because the first one has it: ${lost.join(", ")}`)
+  const foreign = notClonedMetadata(kept)
+  if (foreign.length > 0)
+    yield* step(
+      `left out, because whoever set it would take the copy for the first one: ${foreign.join(", ")}`,
+    )
 })
 
 const readKept = (backup: Backup) =>

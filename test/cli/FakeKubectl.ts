@@ -5,7 +5,17 @@ import { Console, Effect, Exit, Layer, Redacted, Stream } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import { TestConsole } from "effect/testing"
-import { cannot, explained, Kubectl, PiError, type Where, whereArgs } from "../../src/cli/Kubectl.ts"
+import {
+  cannot,
+  explained,
+  gathered,
+  Kubectl,
+  Largest,
+  PiError,
+  type Where,
+  whatOf,
+  whereArgs,
+} from "../../src/cli/Kubectl.ts"
 import { outputLayer } from "../../src/cli/Output.ts"
 import { pi } from "../../src/cli/pi.ts"
 import { Colours } from "../../src/cli/Words.ts"
@@ -49,9 +59,11 @@ const fake = (answers: Answers, asked: Array<string>, fed: Array<string>) => {
     lines: (where, args) => lines(where, args),
     run: (where, args) => Effect.map(Stream.runCollect(lines(where, args)), (all) => all.join("\n")),
     pipe: (where, args, input) =>
-      Effect.map(Stream.runCollect(lines(where, args, Buffer.from(input).toString("latin1"))), (all) =>
-        Buffer.from(all.join("\n"), "latin1"),
-      ),
+      Effect.gen(function* () {
+        const all = yield* Stream.runCollect(lines(where, args, Buffer.from(input).toString("latin1")))
+        const content = Buffer.from(all.join("\n"), "latin1")
+        return yield* gathered(Stream.make(content), whatOf(args), yield* Largest)
+      }),
     feed: (where, args, input) => {
       fed.push(Redacted.value(input))
       return Effect.map(Stream.runCollect(lines(where, args, Redacted.value(input))), (all) => all.join("\n"))

@@ -1,35 +1,46 @@
 // `kubectl pi backup` and `restore` over a cluster that remembers what is done, interrupted at any call of it.
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { gzipSync } from "node:zlib"
+import { gunzipSync, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Encrypter } from "age-encryption"
 import { Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { BACKUP_FORMAT, isSnapshotOf, opened, sealed, WorkFactor } from "../../src/cli/BackupFile.ts"
+import { BACKUP_FORMAT, clusterOf, opened, sealed, WorkFactor } from "../../src/cli/BackupFile.ts"
+import { Largest } from "../../src/cli/Kubectl.ts"
 import { hostNamespace } from "../../src/schema/Names.ts"
 import { restoringWords } from "../../src/schema/Restoring.ts"
 import { packed } from "../../src/services/Backup/Archive.ts"
 import { instance, runPi } from "./FakeKubectl.ts"
 
 const RESTORE = "platform.di-framework.dev/restore"
+const RESTORED = "platform.di-framework.dev/restored"
 const SLEEP = "platform.di-framework.dev/sleep"
 const inside = "0c6c1b60-0000-4000-8000-000000000001"
 const b64 = (text: string) => Buffer.from(text).toString("base64")
 
-/** A tar with one entry, whose name begins with a slash, as vCluster's. */
-const snapshotOf = Effect.fnUntraced(function* (uid: string) {
-  const tar = Buffer.from(
-    yield* packed(new Map([["_registry/namespaces/kube-system", Buffer.from(`k8s\0 ${uid} `)]])),
-  )
-  tar.write("/", 0)
-  // The sum over its header, in which the changed character counts.
-  tar.fill(" ", 148, 156)
-  const sum = tar.subarray(0, 512).reduce((all, byte) => all + byte, 0)
-  tar.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148)
-  return gzipSync(tar)
-})
+/** A tar, its names as they are: those of vCluster begin with a slash. */
+const tarOf = (files: Readonly<Record<string, string>>): Buffer =>
+  Buffer.concat([
+    ...Object.entries(files).flatMap(([name, content]) => {
+      const header = Buffer.alloc(512)
+      header.write(name)
+      header.write(Buffer.byteLength(content).toString(8).padStart(11, "0"), 124)
+      header.write("0", 156)
+      header.write("ustar\u000000", 257)
+      // The sum over its header, in which its own place counts as spaces.
+      header.fill(" ", 148, 156)
+      const sum = header.reduce((all, byte) => all + byte, 0)
+      header.write(`${sum.toString(8).padStart(6, "0")}\u0000 `, 148)
+      return [header, Buffer.from(content), Buffer.alloc((512 - (Buffer.byteLength(content) % 512)) % 512)]
+    }),
+    Buffer.alloc(1024),
+  ])
+const recordIn = (archive: Uint8Array) =>
+  /state under [a-zA-Z0-9+/=]+/.exec(gunzipSync(archive).toString())?.[0]
+const snapshotOf = (uid: string): Buffer =>
+  gzipSync(tarOf({ "/registry/namespaces/kube-system": `k8s\u0000 ${uid} ` }))
 
 const spec = {
   version: "6.0.22",
@@ -84,30 +95,56 @@ interface Choices {
   readonly stamps?: ReadonlyArray<string>
   readonly state?: "none" | "there"
   readonly chartVersion?: string
-  readonly hasInstance?: boolean
+  /** Of the vCluster that is there. */
+  readonly chart?: string
+  readonly labels?: Record<string, string>
+  readonly annotations?: Readonly<Record<string, string>>
   /** The backup that the state is out of; and whether its data is not back yet. */
   readonly restored?: string
   readonly waits?: boolean
-  readonly annotations?: Readonly<Record<string, string>>
   readonly installed?: boolean
+  /** The stamp in the copy of the state, if it is not the one that was told. */
+  readonly copyOf?: string
+  /** What the operator gives of the state is not whole. */
+  readonly cut?: boolean
+  readonly hasInstance?: boolean
   readonly hasHost?: boolean
+  /** Which right is missing. */
+  readonly forbidden?: string
+  readonly hasPolicy?: boolean
   readonly hasSecret?: boolean
   readonly interrupt?: number
+  /** Which call comes to nothing. */
+  readonly fails?: (line: string) => boolean
 }
 
 /** A cluster whose operator does at once what it is asked for. */
 const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
-  const snapshot = yield* snapshotOf(inside)
+  const snapshot = snapshotOf(inside)
   const stamps = [...(choices.stamps ?? ["a"])]
   let there: Record<string, unknown> | undefined =
     choices.hasInstance === true ? { ...instance, spec } : undefined
   let annotations: Record<string, string> = { ...choices.annotations }
   let data = choices.hasInstance === true ? inside : "an empty one"
+  /** Of the control plane's claim. */
+  let onClaim: string | undefined
+  let claimVersion = 1
+  /** Of the command that has made the pod over the volume. */
+  let pod: string | undefined
   let imported = choices.state ?? (choices.hasInstance === true ? "there" : "none")
   let restored = choices.restored
   let waits = choices.waits === true
+  let seen = ""
   const told: Array<string> = []
-  const world = { calls: 0, interrupt: choices.interrupt ?? Number.POSITIVE_INFINITY }
+  const world = {
+    calls: 0,
+    /** Kinds of what the vCluster has synced. */
+    removed: [] as ReadonlyArray<string>,
+    interrupt: choices.interrupt ?? Number.POSITIVE_INFINITY,
+    fails: choices.fails ?? (() => false),
+    /** What others do just before a call. */
+    meanwhile: (_line: string): void => {},
+  }
   const shown = () => {
     if (there === undefined) return ""
     const sleeps = annotations[SLEEP] === "true"
@@ -119,6 +156,7 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
       ...there,
       metadata: {
         ...Object(there.metadata),
+        ...(choices.labels === undefined ? {} : { labels: choices.labels }),
         uid: "uid-one",
         annotations: { ...annotations, "platform.di-framework.dev/day-two": JSON.stringify(memo) },
       },
@@ -130,7 +168,8 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
   }
   const inOperator = (line: string, input: string): unknown => {
     if (line.includes(" find ")) {
-      const stamp = stamps.length > 1 ? stamps.shift() : stamps[0]
+      const stamp = (stamps.length > 1 ? stamps.shift() : stamps[0]) ?? ""
+      seen = stamp
       return {
         ...{ format: 1, operatorVersion: "6.0.22", chartVersion: choices.chartVersion ?? "0.37.3" },
         ...{
@@ -141,12 +180,17 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
         },
       }
     }
-    if (line.includes(" export ")) return `state under ${input.split("\n")[0]}`
+    if (line.includes(" export ")) {
+      const record = `state under ${input.split("\n")[0]}`
+      const whole = gzipSync(tarOf({ stamp: choices.copyOf ?? seen, "files/instance.json": record }))
+      return whole.subarray(0, choices.cut === true ? -20 : undefined).toString("latin1")
+    }
     if (line.includes(" import ")) {
       imported = "there"
       restored = / --id=(\S+)/.exec(line)?.[1]
       waits = true
-      told.push(`import ${line.includes("--clone") ? "clone " : ""}${input.split("\n")[1]}`)
+      const archive = Buffer.from(input.slice(input.indexOf("\n") + 1), "latin1")
+      told.push(`import ${line.includes("--clone") ? "clone " : ""}${recordIn(archive)}`)
       return "{}"
     }
     waits = false
@@ -163,6 +207,7 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
     }
     if (object.kind === "Pod") {
       assert.strictEqual(annotations[SLEEP], "true")
+      pod = object.metadata.labels["platform.di-framework.dev/restore-run"]
       assert.isUndefined(object.spec.priorityClassName)
       assert.isUndefined(object.spec.containers[0].livenessProbe)
     }
@@ -171,12 +216,22 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
   }
   const kubectl = (line: string, input = ""): unknown => {
     world.calls += 1
-    if (world.calls === world.interrupt) return new Error("interrupted")
+    world.meanwhile(line)
+    if (world.calls === world.interrupt || world.fails(line)) return new Error("interrupted")
     if (line.startsWith("get deployments")) return { items: [deployment] }
-    if (line.startsWith("get statefulset")) return controlPlane
+    if (line.startsWith("get statefulset"))
+      return choices.chart === undefined
+        ? controlPlane
+        : { ...controlPlane, metadata: { ...controlPlane.metadata, labels: { chart: choices.chart } } }
     if (line.startsWith("get namespace team-")) return { metadata: { name: "team-a" } }
     if (line.startsWith("get namespace pi-"))
       return choices.hasHost === true ? { metadata: { name: "x" } } : ""
+    if (line.startsWith("auth can-i"))
+      return line.includes(choices.forbidden ?? "\n") ? new Error("no") : "yes"
+    if (line.startsWith("get validatingadmissionpolicybinding"))
+      return choices.hasPolicy === false
+        ? ""
+        : { spec: { policyName: / (platform-\S+) /.exec(line)?.[1], validationActions: ["Deny"] } }
     if (line.startsWith("get secret oauth"))
       return choices.hasSecret === false ? "" : { data: { secret: b64("hush") } }
     if (line.startsWith("get secret vcluster-certs")) return { data: { "ca.key": b64("an authority") } }
@@ -186,15 +241,32 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
     }
     if (line.startsWith("exec --stdin deployment/")) return inOperator(line, input)
     if (line.startsWith("exec vcluster-0")) {
-      return data === inside ? snapshot.toString("latin1") : "nothing of it"
+      return snapshotOf(data).toString("latin1")
     }
     if (line.startsWith("exec --stdin vcluster-restore")) {
+      if (!line.includes(`"$KUBECTL_PI_RUN" = ${pod} `)) return new Error("the pod is another command's")
       assert.deepStrictEqual(Buffer.from(input, "latin1"), snapshot)
       data = inside
       told.push("data")
       return ""
     }
     if (line.startsWith("create") || line.startsWith("apply")) return make(line, input)
+    if (line.startsWith("get pod vcluster-0"))
+      return annotations[SLEEP] === "true" ? "" : { metadata: { name: "vcluster-0" } }
+    if (line.startsWith("get persistentvolumeclaim data-vcluster-0"))
+      return {
+        metadata: {
+          resourceVersion: String(claimVersion),
+          ...(onClaim === undefined ? {} : { annotations: { [RESTORED]: onClaim } }),
+        },
+      }
+    if (line.startsWith("annotate persistentvolumeclaim")) {
+      const at = / --resource-version=(\d+) /.exec(line)?.[1] ?? String(claimVersion)
+      if (at !== String(claimVersion)) return new Error("Error from server (Conflict): it has been modified")
+      claimVersion += 1
+      onClaim = / \S+\/restored(?:-|=(\S+))/.exec(line)?.[1]
+      return ""
+    }
     if (line.startsWith("annotate")) {
       const change = /--overwrite (\S+?)(-|=(\S+))(?: |$)/.exec(line)
       const [, name = "", , value] = change ?? []
@@ -203,10 +275,30 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
       if (name === RESTORE) told.push(value === undefined ? "let go" : "held")
       return ""
     }
+    if (line.startsWith("delete") && line.includes("managed-by"))
+      world.removed = /delete (\S+)/.exec(line)?.[1]?.split(",") ?? []
     if (line.startsWith("delete") || line.startsWith("wait")) return ""
     return new Error(`nobody answers: ${line}`)
   }
-  return { kubectl, told, world, annotations: () => annotations, made: () => there }
+  return {
+    kubectl,
+    told,
+    world,
+    annotations: () => annotations,
+    made: () => there,
+    /** Another command has begun with the same. */
+    overtake: () => {
+      pod = "another"
+      onClaim = "begun-another"
+      claimVersion += 1
+    },
+    edit: (change: object) => {
+      there = { ...there, ...change }
+    },
+    wake: () => {
+      annotations = { [RESTORE]: annotations[RESTORE] ?? "" }
+    },
+  }
 })
 
 const inFolder = <E, R>(use: (folder: string) => Effect.Effect<void, E, R>) =>
@@ -227,17 +319,23 @@ const run = Effect.fnUntraced(function* (
   const fiber = yield* Effect.forkChild(
     runPi([...args, "--passphrase-file", join(folder, "pass")], { "": kubectl }),
   )
-  for (let times = 0; times < 400 && fiber.pollUnsafe() === undefined; times++) {
+  while (fiber.pollUnsafe() === undefined) {
     yield* TestClock.adjust("2 seconds")
     yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
   }
   return yield* Fiber.join(fiber)
 })
 
-const backupIn = Effect.fnUntraced(function* (folder: string, choices: Choices = {}) {
+const backupIn = Effect.fnUntraced(function* (
+  folder: string,
+  choices: Choices = {},
+  meanwhile: (line: string, edit: (change: object) => void) => void = () => {},
+  passphraseIn = folder,
+) {
   const file = join(folder, "one.age")
   const cluster = yield* makeCluster({ hasInstance: true, ...choices })
-  return { file, said: yield* run(["backup", "one", "-n", "team-a", "-f", file], folder, cluster) }
+  cluster.world.meanwhile = (line) => meanwhile(line, cluster.edit)
+  return { file, said: yield* run(["backup", "one", "-n", "team-a", "-f", file], passphraseIn, cluster) }
 })
 
 describe("a backup", () => {
@@ -251,7 +349,7 @@ describe("a backup", () => {
         assert.deepStrictEqual(manifest.instance, { namespace: "team-a", name: "one" })
         assert.strictEqual(manifest.kubeSystemUID, inside)
         assert.strictEqual(
-          Buffer.from(parts.get("state.tar.gz") ?? []).toString(),
+          recordIn(parts.get("state.tar.gz") ?? new Uint8Array()),
           `state under ${manifest.statePassphrase}`,
         )
         const text = Buffer.from(parts.get("instance.json") ?? []).toString()
@@ -269,13 +367,141 @@ describe("a backup", () => {
       Effect.gen(function* () {
         const late = yield* backupIn(folder, { stamps: ["a", "b", "b"] })
         assert.strictEqual(late.said.exitCode, 0, late.said.err)
-        assert.match(late.said.err, /an operation has begun; waiting for its end/)
+        assert.match(late.said.err, /an operation has begun; it is taken anew/)
         rmSync(late.file)
         const stamps = Array.from({ length: 20 }, (_, index) => String(index))
         const never = yield* backupIn(folder, { stamps })
         assert.strictEqual(never.said.exitCode, 1)
-        assert.match(never.said.err, /team-a\/one is at work .*give the command again when it is done/)
+        assert.match(never.said.err, /of one moment \(an operation has begun\): give the command again/)
         assert.isFalse(existsSync(never.file))
+      }),
+    ),
+  )
+
+  it.effect("has the settings of the moment of its state, not those from before a wait", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const edited = { ...spec, version: "6.0.23" }
+        for (const moment of [" export ", "exec vcluster-0"]) {
+          let isEdited = false
+          const { file, said } = yield* backupIn(folder, {}, (line, edit) => {
+            if (isEdited || !line.includes(moment)) return
+            isEdited = true
+            edit({ spec: edited })
+          })
+          assert.strictEqual(said.exitCode, 0, said.err)
+          assert.match(said.err, /an operation has begun; it is taken anew/)
+          const { parts } = yield* opened(file, readFileSync(file), Redacted.make("correct horse"))
+          const kept = JSON.parse(Buffer.from(parts.get("instance.json") ?? []).toString())
+          assert.deepStrictEqual(kept.spec, edited)
+          rmSync(file)
+        }
+      }),
+    ),
+  )
+
+  it.effect("is none where its state came cut off, or is a copy of another moment's", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const other = yield* backupIn(folder, { copyOf: "another" })
+        assert.strictEqual(other.said.exitCode, 1)
+        assert.match(other.said.err, /of one moment \(an operation has begun\)/)
+        const { file, said } = yield* backupIn(folder, { cut: true })
+        assert.strictEqual(said.exitCode, 1)
+        assert.match(said.err, /of one moment \(its state came cut off\): give the command again/)
+        assert.isFalse(existsSync(file))
+      }),
+    ),
+  )
+
+  it.effect("is none of an instance that is being deleted, from before or meanwhile", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        for (const moment of ["get deployments", "exec vcluster-0"]) {
+          const { file, said } = yield* backupIn(folder, {}, (line, edit) => {
+            if (line.startsWith(moment))
+              edit({ metadata: { ...instance.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } })
+          })
+          assert.strictEqual(said.exitCode, 1)
+          assert.match(said.err, /team-a\/one is being deleted, .*deletionPolicy Retain/)
+          assert.isFalse(existsSync(file))
+        }
+      }),
+    ),
+  )
+
+  it.effect("takes no passphrase that is no text: another file would open it, too", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        writeFileSync(join(folder, "pass"), Buffer.from([0xff, 0xfe, 0x81, 0x90]))
+        const { file, said } = yield* backupIn(folder)
+        assert.strictEqual(said.exitCode, 2)
+        assert.match(said.err, /--passphrase-file \S+ is no text .*openssl rand -base64 32/)
+        assert.isFalse(existsSync(file))
+      }),
+    ),
+  )
+
+  it.effect("that fails because a program in the operator's pod was killed says so", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const cluster = yield* makeCluster({ hasInstance: true })
+        const inOperator = (line: string, input?: string) =>
+          line.includes(" export ")
+            ? new Error("command terminated with exit code 137")
+            : cluster.kubectl(line, input)
+        const said = yield* run(["backup", "one", "-n", "team-a", "-f", join(folder, "one.age")], folder, {
+          kubectl: inOperator,
+        })
+        assert.strictEqual(said.exitCode, 1)
+        assert.match(said.err, /kubectl pi: .* was killed \(exit code 137\).*resources\.limits\.memory/)
+      }),
+    ),
+  )
+
+  it.effect("leaves what somebody else has beside it, and nothing of its own", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        writeFileSync(join(folder, "one.age.new"), "somebody's")
+        const { said } = yield* backupIn(folder)
+        assert.strictEqual(said.exitCode, 0, said.err)
+        assert.strictEqual(readFileSync(join(folder, "one.age.new"), "utf8"), "somebody's")
+        assert.sameMembers(readdirSync(folder), ["one.age", "one.age.new", "pass"])
+      }),
+    ),
+  )
+
+  it.effect("into a folder that is not there is refused before anything is read", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        for (const [below, why] of [
+          ["no/such", "is not there: make it"],
+          ["pass", "is no folder"],
+        ] as const) {
+          const { said } = yield* backupIn(join(folder, below), {}, () => {}, folder)
+          assert.strictEqual(said.exitCode, 2)
+          assert.include(said.err, `${join(folder, below)} ${why}`)
+          assert.deepStrictEqual(said.asked, [])
+        }
+      }),
+    ),
+  )
+
+  it.effect("that would be too large is refused as that, and not as one that is cut off", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file, said } = yield* Effect.provideService(backupIn(folder), Largest, 100)
+        assert.strictEqual(said.exitCode, 1)
+        assert.match(
+          said.err,
+          /what kubectl exec \S+ gives is larger than 0 MiB, the most that kubectl pi takes/,
+        )
+        assert.isFalse(existsSync(file))
+        yield* backupIn(folder)
+        const restored = yield* run(["restore", "-f", file], folder, yield* makeCluster({})).pipe(
+          Effect.provideService(Largest, 100),
+        )
+        assert.match(restored.err, /--file \S+one\.age is larger than/)
       }),
     ),
   )
@@ -308,6 +534,25 @@ describe("a restore", () => {
         assert.deepStrictEqual(brief(cluster.told), whole)
         assert.deepStrictEqual(cluster.annotations(), {})
         assert.deepInclude(cluster.made(), { spec })
+        assert.includeMembers(
+          [...cluster.world.removed],
+          ["services", "endpoints", "endpointslices.discovery.k8s.io"],
+        )
+      }),
+    ),
+  )
+
+  it.effect("of an older vCluster says which versions lie between", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file } = yield* backupIn(folder, { chart: "vcluster-0.30.1" })
+        const said = yield* run(["restore", "-f", file], folder, yield* makeCluster({}))
+        assert.strictEqual(said.exitCode, 0, said.err)
+        assert.match(said.err, /of vCluster 0\.30\.1, and goes into one of 0\.37\.3/)
+        rmSync(file)
+        yield* backupIn(folder)
+        const same = yield* run(["restore", "-f", file], folder, yield* makeCluster({}))
+        assert.notMatch(same.err, /goes into one of/)
       }),
     ),
   )
@@ -330,6 +575,29 @@ describe("a restore", () => {
     ),
   )
 
+  it.effect("under another name has nothing by which others would take it for the first one", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const labels = { "argocd.argoproj.io/instance": "app" }
+        const own = { "platform.di-framework.dev/protect": "true" }
+        const annotations = { "argocd.argoproj.io/tracking-id": "app:x", ...own }
+        const { file } = yield* backupIn(folder, { labels, annotations })
+        const same = yield* makeCluster({})
+        yield* run(["restore", "-f", file], folder, same)
+        assert.deepStrictEqual(same.annotations(), annotations)
+        assert.deepInclude(same.made()?.metadata, { labels })
+        const clone = yield* makeCluster({})
+        const said = yield* run(["restore", "two", "-f", file], folder, clone)
+        assert.deepStrictEqual(clone.annotations(), own)
+        assert.notProperty(clone.made()?.metadata, "labels")
+        assert.match(
+          said.err,
+          /left out, .*label argocd\.argoproj\.io\/instance, annotation argocd\.argoproj\.io\/tracking-id$/m,
+        )
+      }),
+    ),
+  )
+
   it.effect("goes on wherever it was interrupted, and lets go once, after the data", () =>
     inFolder((folder) =>
       Effect.gen(function* () {
@@ -348,6 +616,84 @@ describe("a restore", () => {
             cluster.told.filter((each) => each === "PlatformInstance"),
             1,
           )
+          assert.include(cluster.told, "data")
+        }
+      }),
+    ),
+  )
+
+  it.effect("does not overwrite what tenants have done since it was woken", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file } = yield* backupIn(folder)
+        const cluster = yield* makeCluster({ fails: (line) => line.includes(" adapt ") })
+        const first = yield* run(["restore", "-f", file], folder, cluster)
+        assert.strictEqual(first.exitCode, 1)
+        assert.notProperty(cluster.annotations(), SLEEP)
+        cluster.world.fails = () => false
+        const said = yield* run(["restore", "-f", file], folder, cluster)
+        assert.strictEqual(said.exitCode, 0, said.err)
+        assert.match(said.err, /has its data back already: it is left as it is/)
+        assert.deepStrictEqual(
+          brief(cluster.told).filter((each) => each !== "held"),
+          whole,
+        )
+      }),
+    ),
+  )
+
+  it.effect("of a vCluster that somebody wakes meanwhile is no success, and is done again", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file } = yield* backupIn(folder)
+        for (const moment of ["wait pod/vcluster-restore", "exec --stdin vcluster-restore"]) {
+          const cluster = yield* makeCluster({})
+          cluster.world.meanwhile = (line) => {
+            if (line.startsWith(moment)) cluster.wake()
+          }
+          const first = yield* run(["restore", "-f", file], folder, cluster)
+          assert.strictEqual(first.exitCode, 1, moment)
+          assert.match(first.err, /team-a\/one was woken while .*give the same command again/)
+          assert.notInclude(cluster.told, "let go")
+          assert.strictEqual(cluster.told.includes("data"), moment.startsWith("exec"), moment)
+          cluster.world.meanwhile = () => {}
+          const said = yield* run(["restore", "-f", file], folder, cluster)
+          assert.strictEqual(said.exitCode, 0, said.err)
+          assert.deepStrictEqual(brief(cluster.told).slice(-5), [
+            "Pod",
+            "data",
+            "Secret",
+            "adapt the kubeconfig",
+            "let go",
+          ])
+        }
+      }),
+    ),
+  )
+
+  it.effect("that another command overtakes gets no further, wherever that is", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file } = yield* backupIn(folder)
+        const moments = [
+          "annotate persistentvolumeclaim",
+          "exec --stdin vcluster-restore",
+          "apply --server-side",
+        ]
+        for (const moment of moments) {
+          const cluster = yield* makeCluster({})
+          cluster.world.meanwhile = (line) => {
+            if (!line.startsWith(moment)) return
+            cluster.world.meanwhile = () => {}
+            cluster.overtake()
+          }
+          const first = yield* run(["restore", "-f", file], folder, cluster)
+          assert.strictEqual(first.exitCode, 1, moment)
+          assert.match(first.err, /another command/)
+          assert.match(first.err, /give the same command again/)
+          assert.strictEqual(cluster.annotations()[SLEEP], "true")
+          const said = yield* run(["restore", "-f", file], folder, cluster)
+          assert.strictEqual(said.exitCode, 0, said.err)
           assert.include(cluster.told, "data")
         }
       }),
@@ -427,6 +773,8 @@ describe("a restore", () => {
           [{ hasHost: true }, `host namespace ${host} is there`],
           [{ hasSecret: false }, "Secret team-a/oauth with key secret"],
           [{ chartVersion: "0.36.1" }, "upgrade the operator first"],
+          [{ forbidden: "get secret" }, "you may not get secret/one-kubeconfig in namespace team-a"],
+          [{ forbidden: "patch" }, "you may not patch platforminstances.platform.di-framework.dev/one"],
         ]
         for (const [choices, words] of refusals) {
           const cluster = yield* makeCluster(choices)
@@ -435,6 +783,15 @@ describe("a restore", () => {
           assert.include(said.err, words)
           assert.deepStrictEqual(cluster.told, [])
         }
+        // What one under its own name does not need.
+        const cluster = yield* makeCluster({ hasPolicy: false })
+        const said = yield* run(["restore", "two", "-f", file], folder, cluster)
+        assert.strictEqual(said.exitCode, 1)
+        assert.match(
+          said.err,
+          /platform-operator-restrict-instance-pods is not in force .*--allow-privileged/,
+        )
+        assert.deepStrictEqual(cluster.told, [])
       }),
     ),
   )
@@ -493,11 +850,11 @@ describe("the file", () => {
 describe("a snapshot", () => {
   it.effect("is whole, and of one cluster", () =>
     Effect.gen(function* () {
-      const snapshot = yield* snapshotOf(inside)
-      assert.isTrue(yield* isSnapshotOf(snapshot, inside))
-      assert.isFalse(yield* isSnapshotOf(snapshot, "another"))
-      assert.isFalse(yield* isSnapshotOf(snapshot.subarray(0, -20), inside))
-      assert.isFalse(yield* isSnapshotOf(new Uint8Array(), inside))
+      const snapshot = snapshotOf(inside)
+      assert.strictEqual(yield* clusterOf(snapshot, inside), "same")
+      assert.strictEqual(yield* clusterOf(snapshot, "another"), "another")
+      assert.strictEqual(yield* clusterOf(snapshot.subarray(0, -20), inside), "unknown")
+      assert.strictEqual(yield* clusterOf(new Uint8Array(), inside), "unknown")
     }),
   )
 })
