@@ -23,6 +23,13 @@ const onDisk = Effect.mapError((error: DiskError | RotationError) =>
 )
 
 const RecordText = Schema.fromJsonString(InstanceRecord)
+const busyWith = (what: string) => new StateCopyError({ message: what, busy: true })
+
+/** A file that goes while it is looked at was an operation's. */
+const undisturbed = Effect.mapError((error: DiskError) =>
+  error.code === "ENOENT" ? busyWith("an operation has begun") : failed(`${error.path}: ${error.message}`),
+)
+
 const decodeRecord = Schema.decodeOption(RecordText)
 const encodeRecord = Schema.encodeSync(RecordText)
 const decodeMarker = Schema.decodeOption(Schema.fromJsonString(OperationMarker))
@@ -147,12 +154,14 @@ const lookAt = Effect.fnUntraced(function* (folder: string) {
   const record = yield* recordIn(folder)
   const restoring = Option.map(restoringIn(record), restoringWords)
   const busy = Option.isSome(restoring) ? restoring : yield* busyOf(folder)
+  // Nothing is read of what is being written.
+  const stamp = Option.isSome(busy) ? undefined : yield* stampOf(folder)
   const found: StateFound = {
     state: "there",
     ...(Option.isSome(busy) ? { busy: busy.value } : {}),
     ...(Option.isSome(restored) ? { restored: restored.value.trim() } : {}),
     ...toldOf(record),
-    stamp: yield* stampOf(folder),
+    ...(stamp === undefined ? {} : { stamp }),
   }
   return found
 })
@@ -162,7 +171,8 @@ const folderOf = Effect.fnUntraced(function* (stateDir: string, key: InstanceKey
 })
 
 export const findState = Effect.fn("Backup.findState")(function* (stateDir: string, key: InstanceKey) {
-  return yield* onDisk(Effect.flatMap(folderOf(stateDir, key), lookAt))
+  const folder = yield* onDisk(folderOf(stateDir, key))
+  return yield* undisturbed(lookAt(folder))
 })
 
 const makeFolder = Effect.fnUntraced(function* (folder: string) {
@@ -191,7 +201,13 @@ const inStaging = <A, E, R>(
     const staging = path.join(base, "staging")
     yield* makeFolder(staging)
     for (const { name } of yield* disk.readdir(staging)) {
-      const { mtimeMs } = yield* disk.lstat(path.join(staging, name))
+      // Another backup's goes at its end.
+      const { mtimeMs } = yield* disk.lstat(path.join(staging, name)).pipe(
+        Effect.catchIf(
+          ({ code }) => code === "ENOENT",
+          () => Effect.succeed({ mtimeMs: Number.POSITIVE_INFINITY }),
+        ),
+      )
       if (mtimeMs < Date.now() - staleMillis) yield* disk.removeTree(path.join(staging, name))
     }
     const own = path.join(staging, randomUUID())
@@ -233,15 +249,13 @@ export const copyOut = Effect.fn("Backup.copyOut")(function* (
   { own, backup }: Passphrases,
 ) {
   const folder = yield* onDisk(folderOf(stateDir, key))
-  const before = yield* onDisk(lookAt(folder))
+  const before = yield* undisturbed(lookAt(folder))
   if (before.state === "none") return yield* failed(`there is no state of ${formatKey(key)}`)
-  const busy = (what: string) => new StateCopyError({ message: what, busy: true })
-  if (before.busy !== undefined) return yield* busy(`${before.busy} is at work`)
-  const files = yield* Effect.mapError(readAll(folder), (error) =>
-    error.code === "ENOENT" ? busy("an operation has begun") : failed(`${error.path}: ${error.message}`),
-  )
-  const after = yield* onDisk(lookAt(folder))
-  if (after.busy !== undefined || after.stamp !== before.stamp) return yield* busy("an operation has begun")
+  if (before.busy !== undefined) return yield* busyWith(`${before.busy} is at work`)
+  const files = yield* undisturbed(readAll(folder))
+  const after = yield* undisturbed(lookAt(folder))
+  if (after.busy !== undefined || after.stamp !== before.stamp)
+    return yield* busyWith("an operation has begun")
   const copied = yield* onDisk(
     inStaging(stateDir, key, files, (staged) =>
       Effect.andThen(rotate({ stateDir: staged.stateDir, from: [own], to: backup }), readAll(staged.folder)),

@@ -12,7 +12,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { packed, unpacked } from "../../../src/services/Backup/Archive.ts"
 import { adapt, copyIn, copyOut, findState, recordFor } from "../../../src/services/Backup/StateCopy.ts"
-import { Disk } from "../../../src/services/Disk/Disk.ts"
+import { Disk, DiskError } from "../../../src/services/Disk/Disk.ts"
 import { DiskLive } from "../../../src/services/Disk/DiskLive.ts"
 import { Derivation } from "../../../src/services/Rotation/Passphrase.ts"
 import { InstanceRecord } from "../../../src/services/StateStore/StateStore.ts"
@@ -268,6 +268,25 @@ describe("the state of an instance", () => {
         )
         assert.isTrue(busy.busy)
         assert.strictEqual(busy.message, "an operation has begun")
+      }),
+    ),
+  )
+
+  it.effect("is an operation's where a file goes while it is looked at", () =>
+    inScene((scene) =>
+      Effect.gen(function* () {
+        writeRecord(scene)
+        const disk = yield* Disk
+        const error = new DiskError({ path: "gone", code: "ENOENT", message: "no such file or directory" })
+        const disturbed = Disk.of({ ...disk, sha256All: () => Effect.fail(error) })
+        const busy = yield* Effect.flip(
+          Effect.provideService(findState(scene.stateDir, one), Disk, disturbed),
+        )
+        assert.deepStrictEqual([busy.busy, busy.message], [true, "an operation has begun"])
+        yield* Effect.all(
+          Array.from({ length: 6 }, () => copyOut(scene.stateDir, one, out)),
+          { concurrency: 6 },
+        )
       }),
     ),
   )
