@@ -55,11 +55,14 @@ const keysOf = Effect.fnUntraced(function* (text: string, own: Redacted.Redacted
   )
 })
 
-/** The same text with this kubeconfig where its providers had one; nothing when that is what they have. */
+/**
+ * The same text with this kubeconfig where its providers had one, no text when that is what they have; and how many of them have one that
+ * opens with nothing.
+ */
 const adapted = Effect.fnUntraced(function* (text: string, kubeconfig: string, own: Redacted.Redacted) {
   const meaning = meaningOf(text)
   const found = kubeconfigsIn(meaning)
-  if (found.length === 0) return Option.none<string>()
+  if (found.length === 0) return { next: undefined, unopened: 0 }
   const { values = new Set<string>() } = Option.getOrUndefined(sealedIn(text, "json")) ?? {}
   const keys = values.size === 0 ? [] : yield* keysOf(text, own)
   const opened = [...values].flatMap((value) =>
@@ -86,10 +89,11 @@ const adapted = Effect.fnUntraced(function* (text: string, kubeconfig: string, o
     (all, old) => all.replaceAll(written(old), () => written(kubeconfig)),
     Option.getOrElse(exchanged(text, by), () => text),
   )
-  return next === text ? Option.none<string>() : Option.some(next)
+  const unopened = found.filter((each) => plainOf(each).length === 0).length
+  return { next: next === text ? undefined : next, unopened }
 })
 
-/** Of a state, a copy or an export of one; each in one step. Gives whether it was changed. */
+/** Of a state, a copy or an export of one; each in one step. Gives whether it was changed, and how many providers stay as they are. */
 export const adaptFile = Effect.fnUntraced(function* (
   file: string,
   kubeconfig: string,
@@ -98,12 +102,12 @@ export const adaptFile = Effect.fnUntraced(function* (
   const disk = yield* Disk
   const content = yield* disk.readFile(file)
   const text = Option.getOrUndefined(textOf(content))
-  if (text === undefined || !text.includes(provider)) return false
-  const next = Option.getOrUndefined(yield* adapted(text, kubeconfig, own))
-  if (next === undefined) return false
+  if (text === undefined || !text.includes(provider)) return { changed: false, unopened: 0 }
+  const { next, unopened } = yield* adapted(text, kubeconfig, own)
+  if (next === undefined) return { changed: false, unopened }
   const temporary = `${file}.0.tmp`
   yield* Effect.ignore(disk.unlink(temporary))
   yield* disk.writeNew(temporary, content[0] === 0x1f ? gzipSync(next) : Buffer.from(next), 0o600)
   yield* disk.rename(temporary, file)
-  return true
+  return { changed: true, unopened }
 })

@@ -352,6 +352,9 @@ export const copyIn = Effect.fn("Backup.copyIn")(function* (
   return { again: false }
 })
 
+/** What the engine begins with; its copies and exports are not. */
+const isState = (file: string): boolean => /^backend\/\.pulumi\/stacks\/.*\.json(\.gz)?$/.test(file)
+
 /** From now on the operator may install. */
 const endRestoring = Effect.fnUntraced(function* (folder: string) {
   const disk = yield* Disk
@@ -389,7 +392,15 @@ export const adapt = Effect.fn("Backup.adapt")(function* (
   let changed = 0
   for (const file of yield* onDisk(filesIn(folder))) {
     if (!/\.json/.test(file) || file.endsWith(".attrs") || isAside(file) || file === RECORD) continue
-    if (yield* onDisk(adaptFile(path.join(folder, file), kubeconfig, own))) {
+    const { changed: isChanged, unopened } = yield* onDisk(
+      adaptFile(path.join(folder, file), kubeconfig, own),
+    )
+    if (unopened > 0 && isState(file)) {
+      return yield* failed(
+        `${unopened} of the providers in ${file} have a kubeconfig that the operator's passphrase does not open: the engine would look into another cluster with it. Nothing is installed`,
+      )
+    }
+    if (isChanged) {
       yield* onDisk(disk.syncFolder(path.dirname(path.join(folder, file))))
       changed += 1
     }

@@ -78,6 +78,16 @@ describe("a state that was restored", () => {
       })
       const refused = yield* Effect.flip(adapt(scene.stateDir, one, { id, kubeconfig: after, own }))
       assert.match(refused.message, /not that of backup/)
+      // One that nobody can open would lead the engine elsewhere.
+      writeFileSync(
+        join(folder(copy), stack),
+        gzipSync(withProviders(textOf(stack), () => "v1:AAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAAAA")),
+      )
+      const unopened = yield* Effect.flip(adapt(scene.stateDir, copy, { id, kubeconfig: after, own }))
+      assert.match(
+        unopened.message,
+        /^1 of the providers in backend.* does not open: .* Nothing is installed$/,
+      )
       scene.remove()
     }).pipe(Effect.provide(DiskLive.layer), Effect.provideService(Derivation, remembered)),
   )
