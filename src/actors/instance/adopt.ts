@@ -24,7 +24,7 @@ export const adopt = Effect.fn("Instance.adopt")(function* (
   if (left === undefined || left.uid === uid || left.deleting !== undefined) return record
   const store = yield* StateStore
   const events = yield* Events
-  const { installed } = left
+  const { installed, restoring } = left
   const adopted: InstanceRecord = {
     ...left,
     uid,
@@ -36,9 +36,11 @@ export const adopt = Effect.fn("Instance.adopt")(function* (
     reason: "Adopted",
     action: "Adopt",
     note:
-      installed === undefined
-        ? "picked up what a retained instance of this name has left"
-        : `picked up the retained instance of this name, with version ${installed.version} installed: its vCluster, state and storage root`,
+      restoring !== undefined
+        ? `the state of this instance is that of backup ${restoring}: nothing is installed until its data is back`
+        : installed === undefined
+          ? "picked up what a retained instance of this name has left"
+          : `picked up the retained instance of this name, with version ${installed.version} installed: its vCluster, state and storage root`,
   })
   return Option.some(adopted)
 })

@@ -50,6 +50,28 @@ describe("what a predecessor has left", () => {
     }),
   )
 
+  it.effect("is told as a backup's where it waits for its data", () =>
+    Effect.gen(function* () {
+      const notes: Array<string> = []
+      yield* adopt(storedAs("next"), key, Option.some({ ...record, restoring: "0011" })).pipe(
+        Effect.provide(
+          Layer.mergeAll(
+            Layer.mock(StateStore, {
+              paths: () => ({ root: "", project: "", backend: "" }),
+              packagesDir: "",
+              pluginsDir: "",
+              writeRecord: () => Effect.void,
+            }),
+            Layer.mock(Events, { emit: (_, { note }) => Effect.sync(() => void notes.push(note)) }),
+          ),
+        ),
+      )
+      assert.deepStrictEqual(notes, [
+        "the state of this instance is that of backup 0011: nothing is installed until its data is back",
+      ])
+    }),
+  )
+
   it.effect("is its successor's, too, when nothing was installed", () =>
     Effect.gen(function* () {
       const next = { format: 1, uid: "next" } as const
