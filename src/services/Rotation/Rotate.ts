@@ -283,6 +283,9 @@ export const rotate = Effect.fn("Rotation.rotate")(function* (request: RotationR
       !isBegun,
     )
   }
+  // Copies that a backup's program has left where it was killed; no such program is at work now.
+  const base = yield* onDisk(Effect.flatMap(Disk, (disk) => disk.realpath(request.stateDir)))
+  yield* onDisk(Effect.flatMap(Disk, (disk) => disk.removeTree(path.join(base, "staging"))))
   let rotated = 0
   for (const { folder, due, keys } of looks) {
     for (const file of due) {

@@ -53,7 +53,8 @@ const layer = (options: { readonly stateDir: string }) => Layer.effect(StateStor
 
 /**
  * An operator that was killed in a removal leaves folders aside, or an empty one of a namespace. The instance they were
- * of may be gone, so that nobody else would ever look for them. What cannot be removed keeps no operator from starting.
+ * of may be gone, so that nobody else would ever look for them. A backup's program dies with its operator's container, and leaves
+ * its copy, which is under the passphrase of its time. What cannot be removed keeps no operator from starting.
  */
 const finishRemovals = Effect.fnUntraced(function* (base: string, dropped: string, instances: string) {
   const disk = yield* Disk
@@ -61,6 +62,8 @@ const finishRemovals = Effect.fnUntraced(function* (base: string, dropped: strin
     disk.readdir(folder).pipe(Effect.map((entries) => entries.map(({ name }) => path.join(folder, name))))
   const remove = Effect.gen(function* () {
     yield* Effect.forEach(yield* below(dropped), removeTree, { discard: true })
+    const staging = path.join(base, "staging")
+    if ((yield* below(base)).includes(staging)) yield* removeTree(staging)
     yield* Effect.forEach(yield* below(instances), (folder) => removeIfEmpty(base, folder), { discard: true })
   })
   yield* remove.pipe(

@@ -1,5 +1,5 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs"
-import { basename } from "node:path"
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { basename, join } from "node:path"
 import { gunzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option, Redacted } from "effect"
@@ -68,6 +68,17 @@ describe("a rotation of the passphrase", () => {
           assert.strictEqual(statSync(file).mode & 0o777, 0o600)
           if (file.endsWith(".gz")) gunzipSync(readFileSync(file))
         }
+      }),
+    ),
+  )
+
+  it.effect("leaves no copy that a backup which was killed has left under the old one", () =>
+    inScene((scene) =>
+      Effect.gen(function* () {
+        const left = join(scene.stateDir, "staging/left/instances")
+        mkdirSync(left, { recursive: true })
+        yield* rotate(request(scene))
+        assert.isFalse(existsSync(join(scene.stateDir, "staging")))
       }),
     ),
   )

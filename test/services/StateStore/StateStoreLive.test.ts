@@ -339,6 +339,7 @@ it.effect(
       Effect.gen(function* () {
         const kept = path.join(dir, "instances/team/one/backend")
         yield* io(() => mkdir(path.join(dir, "dropped/of-nobody/backend"), { recursive: true }))
+        yield* io(() => mkdir(path.join(dir, "staging/of-a-backup/instances"), { recursive: true }))
         yield* io(() => mkdir(path.join(dir, "instances/empty")))
         yield* io(() => mkdir(kept, { recursive: true }))
 
@@ -346,6 +347,7 @@ it.effect(
           Effect.provide(StateStoreLive.layer({ stateDir: dir }).pipe(Layer.provide(DiskLive.layer))),
         )
         assert.deepStrictEqual(yield* io(() => readdir(path.join(dir, "dropped"))), [])
+        assert.notInclude(yield* io(() => readdir(dir)), "staging")
         assert.deepStrictEqual(yield* io(() => readdir(path.join(dir, "instances"))), ["team"])
         assert.deepStrictEqual(yield* io(() => readdir(kept)), [])
       }),
