@@ -21,9 +21,10 @@ const long = [
 ]
 
 /** Those of the end-to-end tests that disturb the operator (../e2e/support/OperatorLock.ts). */
-export const alone = ["chart", "crash", "deletion", "drift", "image", "node", "quota", "traces"].map(
-  (name) => `test/e2e/${name}.`,
-)
+export const alone = [
+  ...["backup", "chart", "crash", "deletion", "drift", "image"],
+  ...["node", "quota", "rotatePassphrase", "traces", "vclusterUpgrade"],
+].map((name) => `test/e2e/${name}.`)
 
 /** The place of a file in the order: the lower, the earlier. `file`: from the root of the repository. */
 export const place = (file: string): number => {
