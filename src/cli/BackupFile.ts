@@ -5,8 +5,8 @@ import { Readable } from "node:stream"
 import { createGunzip, gunzipSync } from "node:zlib"
 import { Decrypter, Encrypter } from "age-encryption"
 import { Context, Effect, Redacted, Schema, Stream } from "effect"
-import { extract, pack } from "tar-stream"
-import { unpacked } from "../services/Backup/Archive.ts"
+import { extract } from "tar-stream"
+import { tarOf, unpacked } from "../services/Backup/Archive.ts"
 import { cannot } from "./Kubectl.ts"
 
 /** Raised when an earlier release must not restore it. */
@@ -68,8 +68,6 @@ const partOf = (content: Uint8Array) => ({ sha256: sha256(content), size: conten
 /** The cost of each try at a passphrase, as a power of two; age's own default. Tests have another. */
 export const WorkFactor = Context.Reference<number>("kubectl-pi/WorkFactor", { defaultValue: () => 18 })
 
-const entry = (name: string) => ({ name, mode: 0o600, mtime: new Date(0) })
-
 export const sealed = Effect.fn("BackupFile.sealed")(function* (
   about: Omit<Manifest, "parts">,
   contents: ReadonlyMap<string, Uint8Array>,
@@ -82,13 +80,8 @@ export const sealed = Effect.fn("BackupFile.sealed")(function* (
   const logN = yield* WorkFactor
   return yield* Effect.tryPromise({
     try: async () => {
-      const tar = pack()
-      tar.entry(entry(MANIFEST), `${encodeManifest(manifest)}\n`)
-      // Not copied: what is in it may be large.
-      for (const [name, content] of contents) {
-        tar.entry(entry(name), Buffer.from(content.buffer, content.byteOffset, content.byteLength))
-      }
-      tar.finalize()
+      const first = new TextEncoder().encode(`${encodeManifest(manifest)}\n`)
+      const tar = tarOf(new Map([[MANIFEST, first], ...contents]))
       const written: Stream.Stream<Uint8Array> = Stream.fromAsyncIterable(tar, (cause) => cause).pipe(
         Stream.orDie,
         Stream.filter((chunk) => chunk instanceof Uint8Array),

@@ -47,6 +47,10 @@ export const getIfThere = Effect.fnUntraced(function* <A>(
   )
 })
 
+/** Of whatever kind. */
+export const isThere = (place: Where, args: readonly [kind: string, name: string]) =>
+  Effect.map(getIfThere(Schema.Struct({}), place, args), Option.isSome)
+
 /** Of the operator's image: no release before this program's has it. */
 const PROGRAM = "/opt/platform-operator/backup.mjs"
 

@@ -1,7 +1,7 @@
 // `kubectl pi backup`: an instance in one file. Nothing is stopped: the state is copied while no operation writes it, the vCluster's
 // database at one revision, and where an operation has come between the two, both are taken anew.
 import { Clock, Console, DateTime, Effect, Option, Schema } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
 import { ANNOTATION_RESTORE, ANNOTATION_SLEEP, hostNamespace } from "../schema/Names.ts"
 import { formatTime } from "../schema/Time.ts"
@@ -28,16 +28,10 @@ import {
 } from "./BackupObjects.ts"
 import { RESOURCE } from "./Instance.ts"
 import { cannot, getJson, Kubectl, type Where } from "./Kubectl.ts"
-import { NAMESPACE } from "./logs.ts"
+import { operatorNamespaceFlag } from "./logs.ts"
 import { exportState, findOperator, findState, getIfThere } from "./Operator.ts"
 import { answer, instanceArgument, root, where } from "./root.ts"
 import { plain } from "./Words.ts"
-
-export const operatorNamespaceFlag = Flag.String("operator-namespace").pipe(
-  Flag.withMetavar("NAMESPACE"),
-  Flag.withDescription(`Where the operator runs (default ${NAMESPACE})`),
-  Flag.withDefault(NAMESPACE),
-)
 
 /** How often state and database are taken, until no operation has come between. */
 const TRIES = 5

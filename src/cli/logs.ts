@@ -10,6 +10,11 @@ import { ageOf, type Colour, Colours, type Paint, painter, plain } from "./Words
 export const SELECTOR = "--selector=app.kubernetes.io/name=platform-operator"
 const CONTAINER = "operator"
 export const NAMESPACE = "platform-operator"
+export const operatorNamespaceFlag = Flag.String("operator-namespace").pipe(
+  Flag.withMetavar("NAMESPACE"),
+  Flag.withDescription(`Where the operator runs (default ${NAMESPACE})`),
+  Flag.withDefault(NAMESPACE),
+)
 
 /** Of operators that run and of which none works there is no line in any log. */
 const whoLeads = (operatorNamespace: string): string =>
@@ -131,11 +136,7 @@ export const logs = Command.make(
       Flag.filter(isDuration, (text) => `Expected a duration, such as 30s, 10m or 1h30m, and not ${text}`),
       Flag.optional,
     ),
-    operatorNamespace: Flag.String("operator-namespace").pipe(
-      Flag.withMetavar("NAMESPACE"),
-      Flag.withDescription("Where the operator runs (default platform-operator)"),
-      Flag.withDefault(NAMESPACE),
-    ),
+    operatorNamespace: operatorNamespaceFlag,
   },
   Effect.fnUntraced(function* ({ name, follow, since, operatorNamespace }) {
     const kubectl = yield* Kubectl

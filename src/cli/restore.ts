@@ -1,10 +1,10 @@
 // `kubectl pi restore`: an instance out of a backup, under its name or another one. Everything that could refuse it is looked at
 // before anything is changed. What is done is there to be seen in the cluster, so that the same command, given again, goes on.
-import { Console, Effect, Option, Redacted, Schema } from "effect"
+import { Effect, Option, Redacted, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { POD_POLICY_NAME } from "../actors/instance/target/AdmissionPolicies.ts"
 import { isNewer } from "../schema/ChartVersion.ts"
-import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
+import { formatKey } from "../schema/InstanceKey.ts"
 import {
   ANNOTATION_RESTORE,
   ANNOTATION_SLEEP,
@@ -22,27 +22,18 @@ import {
   notClonedMetadata,
   restoredInstance,
 } from "./BackupObjects.ts"
-import { operatorNamespaceFlag, readSecret, SecretData, takeSnapshot } from "./backup.ts"
+import { readSecret, SecretData, takeSnapshot } from "./backup.ts"
 import { dayTwoOf } from "./dayTwo.ts"
 import { conditionOf, getInstance, Instance, RESOURCE } from "./Instance.ts"
-import { cannot, Kubectl, type PiError, type Where } from "./Kubectl.ts"
-import { adaptState, findOperator, findState, getIfThere, importState } from "./Operator.ts"
-import { AGAIN, forgetData, hasData, partOf, putData } from "./restoreData.ts"
-import { answer, isName, where } from "./root.ts"
-import { plain } from "./Words.ts"
+import { cannot, Kubectl, type PiError } from "./Kubectl.ts"
+import { operatorNamespaceFlag } from "./logs.ts"
+import { adaptState, findOperator, findState, getIfThere, importState, isThere } from "./Operator.ts"
+import { forgetData, hasData, partOf, putData, type Target } from "./restoreData.ts"
+import { AGAIN, answer, instanceNamed, step, where } from "./root.ts"
 
-const step = (text: string) => Console.error(plain(text))
-
-const Named = Schema.Struct({ metadata: Schema.Struct({ name: Schema.String }) })
-
-interface Restore {
-  readonly backup: Backup
+interface Restore extends Target {
   readonly kept: KeptInstance
-  readonly key: InstanceKey
-  readonly isClone: boolean
-  /** Where the instance is, its host namespace, and the operator. */
-  readonly own: Where
-  readonly inHost: Where
+  /** The operator. */
   readonly call: Parameters<typeof findState>[0]
 }
 
@@ -166,15 +157,14 @@ const check = Effect.fnUntraced(function* (restore: Restore) {
     yield* annotate(restore, `${ANNOTATION_RESTORE}=${id}`)
     return true
   }
-  const namespace = yield* getIfThere(Named, own, ["namespace", key.namespace])
-  if (Option.isNone(namespace)) {
+  if (!(yield* isThere(own, ["namespace", key.namespace]))) {
     return yield* cannot(
       `namespace ${key.namespace} is not there: kubectl create namespace ${key.namespace} makes it`,
     )
   }
   const host = inHost.namespace ?? ""
   // One that was given up with Retain has left its own.
-  if (!waits(found, id) && Option.isSome(yield* getIfThere(Named, call.place, ["namespace", host]))) {
+  if (!waits(found, id) && (yield* isThere(call.place, ["namespace", host]))) {
     return yield* cannot(
       `host namespace ${host} is there, without an instance: whatever is in it is left alone. Remove it if nobody needs it`,
     )
@@ -302,14 +292,7 @@ const readKept = (backup: Backup) =>
 export const restore = Command.make(
   "restore",
   {
-    name: Argument.String("name").pipe(
-      Argument.withDescription("Name that it gets; that of the backup when not set"),
-      Argument.filter(
-        isName,
-        () => "Expected the name of one PlatformInstance: lower-case letters, digits, '-' and '.'",
-      ),
-      Argument.optional,
-    ),
+    name: instanceNamed("Name that it gets; that of the backup when not set").pipe(Argument.optional),
     file: fileFlag("The backup; - is standard input"),
     passphraseFile: passphraseFlag,
     operatorNamespace: operatorNamespaceFlag,

@@ -1,6 +1,6 @@
 // The database of a backup in place of the one that a vCluster has, while nothing of it runs. That it is there whole is written on the
 // claim that holds it: from then on it is its tenants', and no command overwrites it again.
-import { Console, Effect, Option, Redacted, Schema } from "effect"
+import { Effect, Option, Redacted, Schema } from "effect"
 import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
 import { ANNOTATION_SLEEP } from "../schema/Names.ts"
 import { type Backup, newId, parts } from "./BackupFile.ts"
@@ -17,12 +17,10 @@ import {
   restorePod,
   SYNCED,
 } from "./BackupObjects.ts"
-import { RESOURCE } from "./Instance.ts"
+import { getInstance } from "./Instance.ts"
 import { cannot, getJson, Kubectl, type Where } from "./Kubectl.ts"
-import { getIfThere } from "./Operator.ts"
-import { plain } from "./Words.ts"
-
-export const AGAIN = "give the same command again, and it goes on"
+import { getIfThere, isThere } from "./Operator.ts"
+import { AGAIN, step } from "./root.ts"
 
 export interface Target {
   readonly backup: Backup
@@ -42,13 +40,6 @@ const Claim = Schema.Struct({
   }),
 })
 
-const Sleeping = Schema.Struct({
-  metadata: Schema.Struct({
-    annotations: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
-  }),
-})
-const Named = Schema.Struct({ metadata: Schema.Struct({ name: Schema.String }) })
-
 const annotateClaim = Effect.fnUntraced(function* (
   inHost: Where,
   annotation: string,
@@ -60,11 +51,8 @@ const annotateClaim = Effect.fnUntraced(function* (
 
 const lookAtClaim = Effect.fnUntraced(function* (inHost: Where) {
   const claim = yield* getIfThere(Claim, inHost, ["persistentvolumeclaim", CLAIM])
-  const { annotations = {}, resourceVersion = "" } = Option.match(claim, {
-    onNone: () => ({}) as (typeof Claim.Type)["metadata"],
-    onSome: ({ metadata }) => metadata,
-  })
-  return { mark: annotations[ANNOTATION_RESTORED], resourceVersion }
+  const { annotations, resourceVersion = "" } = Option.getOrUndefined(claim)?.metadata ?? {}
+  return { mark: annotations?.[ANNOTATION_RESTORED], resourceVersion }
 })
 
 /** Whether the data of this backup is in place, whole. */
@@ -85,9 +73,9 @@ const markClaim = (target: Target, mark: string, resourceVersion: string) =>
 
 /** Two programs over one database would leave neither's. */
 const requireAsleep = Effect.fnUntraced(function* ({ own, inHost, key }: Target) {
-  const { metadata } = yield* getJson(Sleeping, own, [RESOURCE, key.name])
-  const pod = yield* getIfThere(Named, inHost, ["pod", `${CONTROL_PLANE}-0`])
-  if (metadata.annotations?.[ANNOTATION_SLEEP] === "true" && Option.isNone(pod)) return
+  const { instance } = yield* getInstance(own, key.name)
+  const runs = yield* isThere(inHost, ["pod", `${CONTROL_PLANE}-0`])
+  if (instance.metadata.annotations?.[ANNOTATION_SLEEP] === "true" && !runs) return
   return yield* cannot(
     `${formatKey(key)} was woken while its data was put back, by somebody else: nothing is installed in it; ${AGAIN}`,
   )
@@ -130,9 +118,7 @@ export const putData = Effect.fnUntraced(function* (target: Target) {
   const was = backup.manifest.versions.vcluster
   const is = chartVersionOf(controlPlane)
   if (was !== is) {
-    yield* Console.error(
-      plain(`the data is of vCluster ${was}, and goes into one of ${is}, as it would in an upgrade`),
-    )
+    yield* step(`the data is of vCluster ${was}, and goes into one of ${is}, as it would in an upgrade`)
   }
   const before = yield* lookAtClaim(inHost)
   // Another command has just done it.
@@ -154,5 +140,5 @@ export const putData = Effect.fnUntraced(function* (target: Target) {
     return yield* cannot(`another command restores ${formatKey(key)}, too: when none is at work, ${AGAIN}`)
   }
   yield* markClaim(target, backup.manifest.id, after.resourceVersion)
-  yield* Console.error(`the vCluster of ${formatKey(key)} has its data back`)
+  yield* step(`the vCluster of ${formatKey(key)} has its data back`)
 })

@@ -2,6 +2,7 @@
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Where } from "./Kubectl.ts"
+import { plain } from "./Words.ts"
 
 export const root = Command.make("kubectl pi").pipe(
   Command.withDescription("Looks at and works with PlatformInstances"),
@@ -42,15 +43,18 @@ export const root = Command.make("kubectl pi").pipe(
 )
 
 /** kubectl would take `-A`, or nothing, for something else than a name. */
-export const isName = (text: string): boolean => /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(text)
+const isName = (text: string): boolean => /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(text)
 
-export const instanceArgument = Argument.String("name").pipe(
-  Argument.withDescription("Name of the PlatformInstance"),
-  Argument.filter(
-    isName,
-    () => "Expected the name of one PlatformInstance: lower-case letters, digits, '-' and '.'",
-  ),
-)
+export const instanceNamed = (description: string) =>
+  Argument.String("name").pipe(
+    Argument.withDescription(description),
+    Argument.filter(
+      isName,
+      () => "Expected the name of one PlatformInstance: lower-case letters, digits, '-' and '.'",
+    ),
+  )
+
+export const instanceArgument = instanceNamed("Name of the PlatformInstance")
 
 export const where = Effect.map(
   root,
@@ -62,6 +66,11 @@ export const where = Effect.map(
     ...(asGroups.length === 0 ? {} : { asGroups }),
   }),
 )
+
+/** What a command of several steps says of each, beside its answer. */
+export const step = (text: string) => Console.error(plain(text))
+/** Of one that was cut off. */
+export const AGAIN = "give the same command again, and it goes on"
 
 /** Prints in the form that was asked for. */
 export const answer = Effect.fnUntraced(function* (value: unknown, text: () => string) {

@@ -1,8 +1,8 @@
 // `kubectl pi rotate-passphrase`: another passphrase for the state of all instances. Each step looks for itself whether it is
 // done; a command that was interrupted is given again and goes on.
-import { randomBytes } from "node:crypto"
 import { Console, Effect, Option, Redacted, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
+import { newPassphrase } from "./BackupFile.ts"
 import { cannot, getJson, Kubectl, misused, type Where } from "./Kubectl.ts"
 import { NAMESPACE } from "./logs.ts"
 import { findOperator, getIfThere } from "./Operator.ts"
@@ -22,10 +22,9 @@ import {
   Secret,
   UNTOUCHED,
 } from "./RotationObjects.ts"
-import { answer, where } from "./root.ts"
+import { AGAIN, answer, step, where } from "./root.ts"
 import { plain } from "./Words.ts"
 
-const AGAIN = "give the same command again, and it goes on"
 /** Longer than the operator's pod may take to end. */
 const POD_END = "5 minutes"
 
@@ -57,8 +56,6 @@ const look = Effect.fnUntraced(function* (place: Where) {
 })
 type Look = Effect.Success<ReturnType<typeof look>>
 
-const step = (text: string) => Console.error(plain(text))
-
 /** With the version that was read: who has changed it meanwhile is not overwritten. */
 const put = Effect.fnUntraced(function* (place: Where, object: object, isNew: boolean) {
   const kubectl = yield* Kubectl
@@ -67,8 +64,8 @@ const put = Effect.fnUntraced(function* (place: Where, object: object, isNew: bo
 })
 
 const writeNext = Effect.fnUntraced(function* (place: Where, { operator, rotation }: Look) {
-  // As safe as a key: nobody has to remember it.
-  const next = Buffer.from(randomBytes(36).toString("base64")).toString("base64")
+  // Nobody has to remember it.
+  const next = Buffer.from(newPassphrase()).toString("base64")
   const before = Option.match(rotation, { onNone: () => ({}), onSome: ({ data }) => data ?? {} })
   const object = rotationSecret(operator, place.namespace ?? "", rotation, { ...before, [NEXT]: next })
   yield* put(place, object, Option.isNone(rotation))

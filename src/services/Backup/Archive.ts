@@ -12,15 +12,21 @@ export type Files = ReadonlyMap<string, Uint8Array>
 const isPlain = (path: string): boolean =>
   path !== "" && !path.split("/").some((step) => step === "" || step === "." || step === "..")
 
-/** The same files give the same bytes. */
+/** The tar of them, to be read. The same files give the same bytes. What is in them is not copied: it may be large. */
+export const tarOf = (files: Files) => {
+  const tar = pack()
+  for (const [name, content] of files) {
+    const header = { name, mode: 0o600, mtime: new Date(0) }
+    tar.entry(header, Buffer.from(content.buffer, content.byteOffset, content.byteLength))
+  }
+  tar.finalize()
+  return tar
+}
+
 export const packed = (files: Files): Effect.Effect<Uint8Array, ArchiveError> =>
   Effect.tryPromise({
     try: async () => {
-      const tar = pack()
-      for (const [name, content] of files) {
-        tar.entry({ name, mode: 0o600, mtime: new Date(0) }, Buffer.from(content))
-      }
-      tar.finalize()
+      const tar = tarOf(files)
       const chunks: Array<Uint8Array> = []
       for await (const chunk of tar) if (chunk instanceof Uint8Array) chunks.push(chunk)
       return Buffer.concat(chunks)
