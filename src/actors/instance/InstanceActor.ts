@@ -14,6 +14,7 @@ import type { KubeError, KubeObject } from "../../services/Kubernetes/Kubernetes
 import { WorkQueue } from "../../services/Metrics/WorkQueue.ts"
 import {
   type InstanceRecord,
+  restoringIn,
   StateStore,
   type StateStoreError,
 } from "../../services/StateStore/StateStore.ts"
@@ -142,7 +143,7 @@ const takeExit = Effect.fnUntraced(function* ({ context, memory, object }: AnyPa
 
 /** The end of a restore is written by its command, beside the operator. */
 const followRestore = Effect.fnUntraced(function* (memory: Memory, key: InstanceKey) {
-  if (!Option.exists(memory.record, ({ restoring }) => restoring !== undefined)) return
+  if (Option.isNone(restoringIn(memory.record))) return
   const { readRecord } = yield* StateStore
   memory.record = yield* Effect.orElseSucceed(readRecord(key), () => memory.record)
 })

@@ -16,6 +16,7 @@ import { epochMillis, formatTime } from "../../schema/Time.ts"
 import { Events, type OperatorEvent } from "../../services/Events/Events.ts"
 import { PlatformInstance as Instances } from "../../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../../services/Kubernetes/Kubernetes.ts"
+import { restoringIn } from "../../services/StateStore/StateStore.ts"
 import type { Approval } from "./approval.ts"
 import { type Rules, wordsOf } from "./gate.ts"
 import { showPast } from "./history.ts"
@@ -139,7 +140,7 @@ export const followAnnotations = Effect.fnUntraced(function* (
   }
   const unfinished = Option.exists(memory.record, (record) => record.unfinished === true)
   // An annotation is taken away by any hand or manifest; what the state says stands until its data is back.
-  const marked = Option.flatMap(memory.record, ({ restoring }) => Option.fromUndefinedOr(restoring))
+  const marked = restoringIn(memory.record)
   return {
     memo,
     asked: plan,

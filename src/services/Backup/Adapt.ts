@@ -93,6 +93,15 @@ const adapted = Effect.fnUntraced(function* (text: string, kubeconfig: string, o
   return { next: next === text ? undefined : next, unopened }
 })
 
+/** In one step: what is read of it is the one before, or this. */
+export const replaceFile = Effect.fnUntraced(function* (file: string, content: Uint8Array) {
+  const disk = yield* Disk
+  const temporary = `${file}.0.tmp`
+  yield* Effect.ignore(disk.unlink(temporary))
+  yield* disk.writeNew(temporary, content, 0o600)
+  yield* disk.rename(temporary, file)
+})
+
 /** Of a state, a copy or an export of one; each in one step. Gives whether it was changed, and how many providers stay as they are. */
 export const adaptFile = Effect.fnUntraced(function* (
   file: string,
@@ -105,9 +114,6 @@ export const adaptFile = Effect.fnUntraced(function* (
   if (text === undefined || !text.includes(provider)) return { changed: false, unopened: 0 }
   const { next, unopened } = yield* adapted(text, kubeconfig, own)
   if (next === undefined) return { changed: false, unopened }
-  const temporary = `${file}.0.tmp`
-  yield* Effect.ignore(disk.unlink(temporary))
-  yield* disk.writeNew(temporary, content[0] === 0x1f ? gzipSync(next) : Buffer.from(next), 0o600)
-  yield* disk.rename(temporary, file)
+  yield* replaceFile(file, content[0] === 0x1f ? gzipSync(next) : Buffer.from(next))
   return { changed: true, unopened }
 })

@@ -5,10 +5,10 @@ import path from "node:path"
 import { Data, Effect, Option, type Redacted, Schema } from "effect"
 import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
 import { restoringWords } from "../../schema/Restoring.ts"
-import { Disk, type DiskError } from "../Disk/Disk.ts"
+import { Disk, type DiskError, unless } from "../Disk/Disk.ts"
 import { type RotationError, rotate } from "../Rotation/Rotate.ts"
-import { InstanceRecord, OperationMarker } from "../StateStore/StateStore.ts"
-import { adaptFile } from "./Adapt.ts"
+import { InstanceRecord, OperationMarker, restoringIn } from "../StateStore/StateStore.ts"
+import { adaptFile, replaceFile } from "./Adapt.ts"
 import type { Files } from "./Archive.ts"
 
 export class StateCopyError extends Data.TaggedError("StateCopyError")<{
@@ -58,13 +58,7 @@ const instancesOf = Effect.fnUntraced(function* (stateDir: string) {
 
 const isThere = Effect.fnUntraced(function* (each: string) {
   const disk = yield* Disk
-  return yield* disk.lstat(each).pipe(
-    Effect.as(true),
-    Effect.catchIf(
-      ({ code }) => code === "ENOENT",
-      () => Effect.succeed(false),
-    ),
-  )
+  return yield* disk.lstat(each).pipe(Effect.as(true), unless(["ENOENT"], false))
 })
 
 /** Every file below a folder, by its path in it; links are none. */
@@ -84,10 +78,7 @@ const readText = Effect.fnUntraced(function* (file: string) {
   const disk = yield* Disk
   return yield* disk.readFile(file).pipe(
     Effect.map((content) => Option.some(new TextDecoder().decode(content))),
-    Effect.catchIf(
-      ({ code }) => code === "ENOENT",
-      () => Effect.succeedNone,
-    ),
+    unless(["ENOENT"], Option.none<string>()),
   )
 })
 
@@ -133,10 +124,6 @@ const recordIn = Effect.fnUntraced(function* (folder: string) {
   return Option.flatMap(yield* readText(path.join(folder, RECORD)), decodeRecord)
 })
 
-/** The backup whose data is not back yet. */
-const restoringIn = (record: Option.Option<InstanceRecord>): Option.Option<string> =>
-  Option.flatMap(record, ({ restoring }) => Option.fromUndefinedOr(restoring))
-
 /** Of the record: what of it is told. */
 const toldOf = (record: Option.Option<InstanceRecord>): Partial<StateFound> =>
   Option.match(record, {
@@ -177,12 +164,7 @@ export const findState = Effect.fn("Backup.findState")(function* (stateDir: stri
 
 const makeFolder = Effect.fnUntraced(function* (folder: string) {
   const disk = yield* Disk
-  yield* disk.mkdir(folder, 0o700).pipe(
-    Effect.catchIf(
-      ({ code }) => code === "EEXIST",
-      () => Effect.void,
-    ),
-  )
+  yield* disk.mkdir(folder, 0o700).pipe(unless(["EEXIST"], undefined))
 })
 
 /** Milliseconds. What is older was left by a process that died. */
@@ -202,12 +184,9 @@ const inStaging = <A, E, R>(
     yield* makeFolder(staging)
     for (const { name } of yield* disk.readdir(staging)) {
       // Another backup's goes at its end.
-      const { mtimeMs } = yield* disk.lstat(path.join(staging, name)).pipe(
-        Effect.catchIf(
-          ({ code }) => code === "ENOENT",
-          () => Effect.succeed({ mtimeMs: Number.POSITIVE_INFINITY }),
-        ),
-      )
+      const { mtimeMs } = yield* disk
+        .lstat(path.join(staging, name))
+        .pipe(unless(["ENOENT"], { mtimeMs: Number.POSITIVE_INFINITY }))
       if (mtimeMs < Date.now() - staleMillis) yield* disk.removeTree(path.join(staging, name))
     }
     const own = path.join(staging, randomUUID())
@@ -361,11 +340,7 @@ const endRestoring = Effect.fnUntraced(function* (folder: string) {
   const record = Option.getOrUndefined(yield* recordIn(folder))
   if (record?.restoring === undefined) return
   const { restoring: _, ...rest } = record
-  const file = path.join(folder, RECORD)
-  const temporary = `${file}.0.tmp`
-  yield* Effect.ignore(disk.unlink(temporary))
-  yield* disk.writeNew(temporary, new TextEncoder().encode(`${encodeRecord(rest)}\n`), 0o600)
-  yield* disk.rename(temporary, file)
+  yield* replaceFile(path.join(folder, RECORD), new TextEncoder().encode(`${encodeRecord(rest)}\n`))
   yield* disk.syncFolder(folder)
 })
 

@@ -1,6 +1,6 @@
 // Files as the state directory and the package store need them: links that are seen, not followed, writes that are
 // on the disk when they say so, and errors by their code. Everything else uses Effect's FileSystem.
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, Effect } from "effect"
 
 export class DiskError extends Data.TaggedError("DiskError")<{
   readonly path: string
@@ -77,3 +77,13 @@ export class Disk extends Context.Service<
     readonly space: (path: string) => Effect.Effect<DiskSpace, DiskError>
   }
 >()("platform-operator/Disk") {}
+
+/** Succeeds with `value` on an error of these codes. */
+export const unless =
+  <B>(codes: ReadonlyArray<string>, value: B) =>
+  <A, R>(effect: Effect.Effect<A, DiskError, R>): Effect.Effect<A | B, DiskError, R> =>
+    Effect.catchIf(
+      effect,
+      (error) => codes.includes(error.code),
+      () => Effect.succeed(value),
+    )

@@ -4,7 +4,7 @@
 // the file the state is read as it is. Nothing else tidies up either: each operation leaves a checkpoint and an
 // entry in the history, for good.
 import { Effect, FileSystem, Option, Schema } from "effect"
-import { Disk, type DiskError } from "../Disk/Disk.ts"
+import { Disk, unless } from "../Disk/Disk.ts"
 import type { InstancePaths } from "../StateStore/StateStore.ts"
 import { historyDirectory, locksDirectory, settingsFile, stackName, stateFile } from "./Layout.ts"
 
@@ -78,12 +78,7 @@ export const foldersTo = (paths: InstancePaths, folder: string): ReadonlyArray<s
   ]
 }
 
-const unlessMissing = (synced: Effect.Effect<void, DiskError>) =>
-  Effect.catchIf(
-    synced,
-    ({ code }) => code === "ENOENT",
-    () => Effect.void,
-  )
+const unlessMissing = unless(["ENOENT"], undefined)
 
 /**
  * Has the state, its newest checkpoint and the stack's settings on the disk. The backend syncs nothing (read in the

@@ -2,7 +2,7 @@
 // secrets encrypted as they are in the state. The last three are kept, and the last one of each day for a week.
 import { gzipSync } from "node:zlib"
 import { Clock, Effect, Option, Schema } from "effect"
-import { Disk, type DiskError } from "../Disk/Disk.ts"
+import { Disk, unless } from "../Disk/Disk.ts"
 import type { InstancePaths } from "../StateStore/StateStore.ts"
 import { exportsDirectory } from "./Layout.ts"
 import { readPacked, readStateText } from "./StateFile.ts"
@@ -41,18 +41,9 @@ export const surplus = (names: ReadonlyArray<string>, now: number): ReadonlyArra
   })
 }
 
-const unless =
-  (code: string) =>
-  <A>(effect: Effect.Effect<A, DiskError>): Effect.Effect<A | undefined, DiskError> =>
-    Effect.catchIf(
-      effect,
-      (error) => error.code === code,
-      () => Effect.void.pipe(Effect.as(undefined)),
-    )
-
 const namesIn = Effect.fnUntraced(function* (folder: string) {
   const disk = yield* Disk
-  const entries = (yield* unless("ENOENT")(disk.readdir(folder))) ?? []
+  const entries = yield* disk.readdir(folder).pipe(unless(["ENOENT"], []))
   return entries.flatMap(({ name, kind }) => (kind === "file" ? [name] : []))
 })
 
@@ -70,16 +61,20 @@ export const exportState = Effect.fn("Exports.write")(function* (paths: Instance
     before[0] === undefined ? Option.none() : yield* Effect.option(readPacked(`${folder}/${before[0]}`))
   if (Option.contains(Option.flatten(last), text)) return
   const now = yield* Clock.currentTimeMillis
-  yield* unless("EEXIST")(disk.mkdir(folder, 0o700))
+  yield* disk.mkdir(folder, 0o700).pipe(unless(["EEXIST"], undefined))
   const file = `${folder}/state-${now}.json.gz`
   const temporary = `${file}.tmp`
-  yield* unless("ENOENT")(disk.unlink(temporary))
+  yield* disk.unlink(temporary).pipe(unless(["ENOENT"], undefined))
   yield* disk.writeNew(temporary, gzipSync(text), 0o600)
   yield* disk.rename(temporary, file)
   const names = yield* namesIn(folder)
   // What a crash has left of a write is no export.
   const gone = [...surplus(names, now), ...names.filter((name) => name.endsWith(".tmp"))]
-  yield* Effect.forEach(gone, (name) => unless("ENOENT")(disk.unlink(`${folder}/${name}`)), { discard: true })
+  yield* Effect.forEach(
+    gone,
+    (name) => disk.unlink(`${folder}/${name}`).pipe(unless(["ENOENT"], undefined)),
+    { discard: true },
+  )
   yield* disk.syncFolder(folder)
   yield* disk.syncFolder(paths.root)
 })

@@ -5,7 +5,7 @@
 import path from "node:path"
 import { gunzipSync, gzipSync } from "node:zlib"
 import { Data, Effect, Option, type Redacted } from "effect"
-import { Disk, type DiskError, type DiskStat } from "../Disk/Disk.ts"
+import { Disk, type DiskError, type DiskStat, unless } from "../Disk/Disk.ts"
 import { Derivation, type Key, parseSalt, proves, saltText } from "./Passphrase.ts"
 import { exchanged, type Sealed, sealedIn } from "./Sealed.ts"
 
@@ -64,11 +64,7 @@ const instancesIn = Effect.fnUntraced(function* (stateDir: string) {
   const disk = yield* Disk
   // Reached through a link, as a mount may be; nothing below it may be one.
   const instances = path.join(yield* disk.realpath(stateDir), "instances")
-  const namespaces = yield* Effect.catchIf(
-    foldersIn(instances),
-    ({ code }) => code === "ENOENT",
-    () => Effect.succeed([]),
-  )
+  const namespaces = yield* foldersIn(instances).pipe(unless(["ENOENT"], []))
   const found: Array<Folder> = []
   for (const namespace of namespaces) {
     for (const name of yield* foldersIn(path.join(instances, namespace))) {

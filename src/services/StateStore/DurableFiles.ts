@@ -1,7 +1,7 @@
 // Files and folders that survive a crash at any moment, in a tree no symbolic link can lead out of.
 import path from "node:path"
 import { Effect, Option, Random } from "effect"
-import { Disk, DiskError } from "../Disk/Disk.ts"
+import { Disk, DiskError, unless } from "../Disk/Disk.ts"
 import { StateStoreError } from "./StateStore.ts"
 
 const fileMode = 0o600
@@ -34,16 +34,6 @@ const attempt = <A, R>(
     Effect.mapError((error) => new StateStoreError({ path: where, message: `${where}: ${describe(error)}` })),
     Effect.uninterruptible,
   )
-
-/** Succeeds with `value` on an error of these codes. */
-const unless =
-  <B>(codes: ReadonlyArray<string>, value: B) =>
-  <A, R>(effect: Effect.Effect<A, DiskError, R>): Effect.Effect<A | B, DiskError, R> =>
-    Effect.catchIf(
-      effect,
-      (error) => codes.includes(error.code),
-      () => Effect.succeed(value),
-    )
 
 /** What is at this path; undefined when nothing is. A link or a file where a folder should be is an error. */
 const folderStat = Effect.fnUntraced(function* (folder: string) {

@@ -9,7 +9,7 @@
 //                                           /backend/         its file backend
 //                                           /kept/<cluster>/  backends of clusters it was installed into before
 //   <state-dir>/packages/, plugins/                           shared, keyed by version
-import { Context, Data, type Effect, type Option, Schema } from "effect"
+import { Context, Data, type Effect, Option, Schema } from "effect"
 import { installReasons } from "../../schema/Conditions.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
 
@@ -101,6 +101,10 @@ export const InstanceRecord = Schema.Struct({
   ),
 })
 export type InstanceRecord = typeof InstanceRecord.Type
+
+/** The id of the backup whose data is not back yet. */
+export const restoringIn = (record: Option.Option<InstanceRecord>): Option.Option<string> =>
+  Option.flatMap(record, ({ restoring }) => Option.fromUndefinedOr(restoring))
 
 /** Who runs an operation: enough to prove it dead (design: pod names and small pids come back). */
 export const OperationMarker = Schema.Struct({

@@ -17,7 +17,7 @@ import { defaultStorageRoot, storageRootsOverlap } from "../../../schema/Storage
 import { Helm } from "../../../services/Helm/Helm.ts"
 import { Job, Namespace, Pod, Secret } from "../../../services/Kubernetes/Kinds.ts"
 import { type KubeObject, Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
-import { type InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
+import { type InstanceRecord, restoringIn, StateStore } from "../../../services/StateStore/StateStore.ts"
 import { Settings } from "../Settings.ts"
 import { namespaceState } from "../target/HostNamespace.ts"
 import { isOwnedBy, publishedSource } from "../target/Kubeconfig.ts"
@@ -120,8 +120,7 @@ export const observeDeletion = Effect.fn("Deletion.observe")(function* (
     uid,
     policy: subject.deletionPolicy,
     skipCleanup:
-      annotations?.[ANNOTATION_SKIP_STORAGE_CLEANUP] === "true" ||
-      Option.exists(stored, ({ restoring }) => restoring !== undefined),
+      annotations?.[ANNOTATION_SKIP_STORAGE_CLEANUP] === "true" || Option.isSome(restoringIn(stored)),
     storage,
     releaseRecorded: Option.isSome(release),
     namespace: state,
