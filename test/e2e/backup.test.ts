@@ -21,6 +21,7 @@ import { isThere } from "./support/NodeFolders.ts"
 import { instanceState, killOperator, leader, readRecord } from "./support/Operator.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
 import { buildPlugin, inFolder, pi, startPi } from "./support/Plugin.ts"
+import { deployment, settings } from "./support/Tenant.ts"
 import { until, untilTrue } from "./support/Until.ts"
 
 holdOperator("exclusive")
@@ -31,28 +32,6 @@ const copy: Key = { namespace: "backup", name: "two" }
 const file = inFolder("one.age")
 const passphrase = inFolder("backup.pass")
 const withPassphrase = ["--passphrase-file", passphrase]
-
-const deployment = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { namespace: "default", name: "web" },
-  spec: {
-    selector: { matchLabels: { app: "web" } },
-    template: {
-      metadata: { labels: { app: "web" } },
-      spec: {
-        terminationGracePeriodSeconds: 0,
-        containers: [{ name: "sh", image: "docker.io/library/busybox:1.36", command: ["sleep", "36000"] }],
-      },
-    },
-  },
-}
-const settings = {
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  metadata: { namespace: "default", name: "kept" },
-  data: { a: "b" },
-}
 
 /** What a tenant, the platform and the cluster itself have inside, by their UIDs. */
 const uidsInside = (of: Key): Promise<ReadonlyArray<string>> =>

@@ -12,6 +12,7 @@ import {
 import { approvalOf, PlansText } from "../../src/schema/Plan.ts"
 import { full } from "./support/Cluster.ts"
 import {
+  annotateInstance,
   conditionOf,
   deleteInstance,
   editInstance,
@@ -31,7 +32,7 @@ leavesNothing("day-two")
 
 const key: Key = { namespace: "day-two", name: "one" }
 const inNamespace = ["--namespace", key.namespace]
-const annotate = (text: string) => kubectl(["annotate", "--overwrite", "pi", key.name, text, ...inNamespace])
+const annotate = (text: string) => annotateInstance(key, text)
 const ready = async () => conditionOf(await getInstance(key), "Ready")
 
 const Events = Schema.Struct({

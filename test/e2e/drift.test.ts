@@ -5,7 +5,14 @@ import { ANNOTATION_DRIFT, PLAN_KEY } from "../../src/schema/Names.ts"
 import { objectsOf, type Plan, PlansText } from "../../src/schema/Plan.ts"
 import { installChart, rollBackChart } from "./support/Chart.ts"
 import { inside } from "./support/Inside.ts"
-import { deleteInstance, getInstance, type Key, manifest, untilReady } from "./support/Instance.ts"
+import {
+  annotateInstance,
+  deleteInstance,
+  getInstance,
+  type Key,
+  manifest,
+  untilReady,
+} from "./support/Instance.ts"
 import { apply, createNamespace, exists, getJson, kubectl } from "./support/Kubectl.ts"
 import { leavesNothing } from "./support/Leaks.ts"
 import { instanceState, leader, readRecord } from "./support/Operator.ts"
@@ -17,7 +24,7 @@ leavesNothing("drift")
 
 const key: Key = { namespace: "drift", name: "one" }
 const inNamespace = ["--namespace", key.namespace]
-const annotate = (text: string) => kubectl(["annotate", "--overwrite", "pi", key.name, text, ...inNamespace])
+const annotate = (text: string) => annotateInstance(key, text)
 
 const Events = Schema.Struct({
   items: Schema.Array(Schema.Struct({ reason: Schema.String, message: Schema.String })),

@@ -6,6 +6,7 @@ import { ANNOTATION_DAY_TWO, ANNOTATION_SLEEP, hostNamespace } from "../../src/s
 import { full } from "./support/Cluster.ts"
 import { inside } from "./support/Inside.ts"
 import {
+  annotateInstance,
   conditionOf,
   deleteInstance,
   editInstance,
@@ -20,6 +21,7 @@ import { leavesNothing } from "./support/Leaks.ts"
 import { holdOperator } from "./support/OperatorLock.ts"
 import { plainPod, synced, untilRunning } from "./support/PlainPod.ts"
 import { podsOf } from "./support/Pods.ts"
+import { deployment, settings } from "./support/Tenant.ts"
 import { until, untilTrue } from "./support/Until.ts"
 
 holdOperator("shared")
@@ -29,7 +31,7 @@ const key: Key = { namespace: "sleep", name: "one" }
 const host = hostNamespace(key)
 const inNamespace = ["--namespace", key.namespace]
 const inHost = ["--namespace", host]
-const annotate = (text: string) => kubectl(["annotate", "--overwrite", "pi", key.name, text, ...inNamespace])
+const annotate = (text: string) => annotateInstance(key, text)
 const ready = async () => conditionOf(await getInstance(key), "Ready")
 
 const Events = Schema.Struct({
@@ -51,38 +53,6 @@ const Sleep = Schema.fromJsonString(
 const asleep = async () => {
   await annotate(`${ANNOTATION_SLEEP}=true`)
   await untilTrue("it is asleep", async () => (await ready())?.message.startsWith("asleep since ") === true)
-}
-
-/** A Deployment of one pod that asks for 32 MiB, and has a file of its own to show that it is another pod. */
-const deployment = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { namespace: "default", name: "web" },
-  spec: {
-    selector: { matchLabels: { app: "web" } },
-    template: {
-      metadata: { labels: { app: "web" } },
-      spec: {
-        terminationGracePeriodSeconds: 0,
-        automountServiceAccountToken: false,
-        containers: [
-          {
-            name: "sh",
-            image: "docker.io/library/busybox:1.36",
-            command: ["sleep", "36000"],
-            resources: { requests: { memory: "32Mi" } },
-          },
-        ],
-      },
-    },
-  },
-}
-
-const settings = {
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  metadata: { namespace: "default", name: "kept" },
-  data: { a: "b" },
 }
 
 const running = async () =>

@@ -11,6 +11,7 @@ import { run } from "./support/Child.ts"
 import { operatorNamespace, programs } from "./support/Cluster.ts"
 import { inside } from "./support/Inside.ts"
 import {
+  annotateInstance,
   conditionOf,
   deleteInstance,
   getInstance,
@@ -32,8 +33,6 @@ leavesNothing("vcluster-upgrade")
 const key: Key = { namespace: "vcluster-upgrade", name: "one" }
 const host = hostNamespace(key)
 const inNamespace = ["--namespace", key.namespace]
-const annotate = (text: string) =>
-  kubectl(["annotate", "--overwrite", "pi", key.name, `platform.di-framework.dev/${text}`, ...inNamespace])
 
 const repository = join(import.meta.dirname, "..", "..")
 /** Where the operator finds the charts of this test, among its state. */
@@ -138,7 +137,7 @@ describe("an upgrade of the vCluster", { timeout: 1_800_000 }, () => {
     // The same state again would be no other copy.
     rmSync(await exportsFolder(), { recursive: true })
     const watched = await tellOf(key)
-    await annotate("upgrade-vcluster=true")
+    await annotateInstance(key, "platform.di-framework.dev/upgrade-vcluster=true")
     assert.match(
       await eventOf("VclusterUpgraded"),
       /from chart 0\.36\.0 to 0\.37\.3, and is the same cluster/,

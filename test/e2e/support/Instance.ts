@@ -93,6 +93,10 @@ export const editInstance = ({ namespace, name }: Key, spec: object): Promise<st
     `--patch=${JSON.stringify({ spec })}`,
   ])
 
+/** `NAME=VALUE`, or `NAME-` to take it away. */
+export const annotateInstance = ({ namespace, name }: Key, annotation: string): Promise<string> =>
+  kubectl(["annotate", "--overwrite", "pi", name, annotation, "--namespace", namespace])
+
 export const deleteInstance = ({ namespace, name }: Key): Promise<string> =>
   kubectl(["delete", "pi", name, "--namespace", namespace, "--ignore-not-found", "--timeout=300s"])
 
