@@ -6,6 +6,7 @@ import { APPROVAL, MAINTENANCE_WINDOW } from "./Documentation.ts"
 import { dayTwoOf } from "./dayTwo.ts"
 import { getInstance, RESOURCE } from "./Instance.ts"
 import { Kubectl } from "./Kubectl.ts"
+import { WHETHER_ONE_LEADS } from "./logs.ts"
 import { answer, instanceArgument, where } from "./root.ts"
 import { waitingOf } from "./status.ts"
 
@@ -40,9 +41,10 @@ export const retry = Command.make(
     const inside = held[waiting.reason] ?? "at once"
     const awake = sleeps === undefined ? inside : "when it is woken"
     const when = pausedSince === undefined ? awake : "when the pause ends"
+    const nobody = when === "at once" ? `; where nothing follows, ${WHETHER_ONE_LEADS}` : ""
     yield* answer(
       { instance: about, requestedAt, waitingFor: waiting },
-      () => `${about}: asked for; what is due is tried ${when} (${waiting.reason})`,
+      () => `${about}: asked for; what is due is tried ${when} (${waiting.reason})${nobody}`,
     )
   }),
 ).pipe(
