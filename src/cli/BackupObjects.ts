@@ -83,17 +83,24 @@ const clonedMetadata = ({ annotations = {} }: KeptInstance["metadata"]): KeptIns
   annotations: Object.fromEntries(Object.entries(annotations).filter(([name]) => keptAnnotations.has(name))),
 })
 
+/** What a spec asks for of the node, that no two instances can have. */
+export const placesOf = (spec: unknown): { readonly root?: string; readonly port?: number } => {
+  const platform = fieldsOf(fieldsOf(spec).platform)
+  const { storageRoot } = platform
+  const { httpNodePort } = fieldsOf(platform.gateway)
+  return {
+    ...(typeof storageRoot === "string" && storageRoot !== "" ? { root: storageRoot } : {}),
+    ...(typeof httpNodePort === "number" && httpNodePort !== 0 ? { port: httpNodePort } : {}),
+  }
+}
+
 /** What a clone cannot have of the spec, because the first one has it; as it is told. */
 export const notCloned = ({ spec }: KeptInstance): ReadonlyArray<string> => {
-  const platform = fieldsOf(spec.platform)
-  const gateway = fieldsOf(platform.gateway)
+  const gateway = fieldsOf(fieldsOf(spec.platform).gateway)
+  const { root, port } = placesOf(spec)
   return [
-    ...((platform.storageRoot ?? "") === ""
-      ? []
-      : [`spec.platform.storageRoot ${String(platform.storageRoot)}`]),
-    ...((gateway.httpNodePort ?? 0) === 0
-      ? []
-      : [`spec.platform.gateway.httpNodePort ${String(gateway.httpNodePort)}`]),
+    ...(root === undefined ? [] : [`spec.platform.storageRoot ${root}`]),
+    ...(port === undefined ? [] : [`spec.platform.gateway.httpNodePort ${port}`]),
     ...(gateway.httpEndpoint === undefined
       ? []
       : [`spec.platform.gateway.httpEndpoint ${String(gateway.httpEndpoint)}`]),

@@ -1,6 +1,7 @@
 // The operator of a cluster, as this program finds it: its Deployment, and what a program in its pod says.
 import { Data, Effect, Option, Schema } from "effect"
 import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
+import { Claim } from "../services/Backup/Claims.ts"
 import { cannot, getJson, Kubectl, type PiError, type Where } from "./Kubectl.ts"
 import { SELECTOR } from "./logs.ts"
 import { Deployments, type Operator, operatorOf } from "./RotationObjects.ts"
@@ -64,6 +65,7 @@ const Found = Schema.fromJsonString(
     chartVersion: Schema.String,
     state: Schema.Literals(["none", "there"]),
     restored: Schema.optionalKey(Schema.String),
+    restoredAt: Schema.optionalKey(Schema.String),
     busy: Schema.optionalKey(Schema.String),
     stamp: Schema.optionalKey(Schema.String),
     version: Schema.optionalKey(Schema.String),
@@ -88,7 +90,7 @@ const endedWith = (code: string): string =>
 /** Runs in the operator's pod, beside it: nobody else has the state directory and the passphrase. */
 const run = Effect.fnUntraced(function* (
   { place, operator, key }: Call,
-  mode: "find" | "export" | "import" | "adapt",
+  mode: "find" | "claims" | "export" | "import" | "adapt",
   args: ReadonlyArray<string>,
   input: Uint8Array,
 ) {
@@ -130,6 +132,18 @@ const neverBusy = <A, R>(said: Effect.Effect<A, PiError | StateBusy, R>): Effect
 export const findState = Effect.fnUntraced(function* (call: Call) {
   const text = yield* neverBusy(run(call, "find", [], new Uint8Array()))
   return yield* Schema.decodeEffect(Found)(new TextDecoder().decode(text)).pipe(
+    Effect.mapError(() =>
+      cannot("the operator says something that is not understood here; use the kubectl-pi of its release"),
+    ),
+  )
+})
+
+const Claims = Schema.fromJsonString(Schema.Array(Claim))
+
+/** What every other instance has of the node, by the operator's records. */
+export const findClaims = Effect.fnUntraced(function* (call: Call) {
+  const text = yield* neverBusy(run(call, "claims", [], new Uint8Array()))
+  return yield* Schema.decodeEffect(Claims)(new TextDecoder().decode(text)).pipe(
     Effect.mapError(() =>
       cannot("the operator says something that is not understood here; use the kubectl-pi of its release"),
     ),

@@ -113,6 +113,15 @@ interface Choices {
   readonly forbidden?: string
   readonly hasPolicy?: boolean
   readonly hasSecret?: boolean
+  /** What the operator's records say of other instances. */
+  readonly claims?: ReadonlyArray<object>
+  /** Other instances, and Services, of all namespaces; or that nobody may look. */
+  readonly others?: ReadonlyArray<object> | Error
+  readonly services?: ReadonlyArray<object> | Error
+  /** The mark on the control plane's claim. */
+  readonly onClaim?: string
+  /** `kube-system` of the cluster that the state is of. */
+  readonly kubeSystemUID?: string
   readonly interrupt?: number
   /** Which call comes to nothing. */
   readonly fails?: (line: string) => boolean
@@ -127,7 +136,7 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
   let annotations: Record<string, string> = { ...choices.annotations }
   let data = choices.hasInstance === true ? inside : "an empty one"
   /** Of the control plane's claim. */
-  let onClaim: string | undefined
+  let onClaim = choices.onClaim
   let claimVersion = 1
   /** Of the command that has made the pod over the volume. */
   let pod: string | undefined
@@ -176,10 +185,14 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
           state: imported,
           ...(restored === undefined ? {} : { restored }),
           ...(restored === undefined || !waits ? {} : { busy: restoringWords(restored) }),
-          ...(imported === "there" ? { stamp, version: "6.0.22", kubeSystemUID: inside } : {}),
+          ...(restored === undefined || waits ? {} : { restoredAt: "2026-01-02T00:00:00Z" }),
+          ...(imported === "there"
+            ? { stamp, version: "6.0.22", kubeSystemUID: choices.kubeSystemUID ?? inside }
+            : {}),
         },
       }
     }
+    if (line.includes(" claims ")) return choices.claims ?? []
     if (line.includes(" export ")) {
       const record = `state under ${input.split("\n")[0]}`
       const whole = gzipSync(tarOf({ stamp: choices.copyOf ?? seen, "files/instance.json": record }))
@@ -236,6 +249,10 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
       return choices.hasSecret === false ? "" : { data: { secret: b64("hush") } }
     if (line.startsWith("get secret vcluster-certs")) return { data: { "ca.key": b64("an authority") } }
     if (line.includes("-kubeconfig ")) return { data: { kubeconfig: b64("the kubeconfig") } }
+    if (line.includes("--all-namespaces")) {
+      const items = (line.startsWith("get services") ? choices.services : choices.others) ?? []
+      return items instanceof Error ? items : { items }
+    }
     if (line.startsWith("get platforminstances")) {
       return shown() === "" && !line.includes("--ignore-not-found") ? new Error("Error (NotFound)") : shown()
     }
@@ -731,6 +748,26 @@ describe("a restore", () => {
     ),
   )
 
+  it.effect("that is done already is no failure, and changes nothing", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file } = yield* backupIn(folder)
+        const cluster = yield* makeCluster({})
+        yield* run(["restore", "-f", file], folder, cluster)
+        const told = [...cluster.told]
+        const again = yield* run(["restore", "-f", file], folder, cluster)
+        assert.strictEqual(again.exitCode, 0, again.err)
+        assert.match(
+          again.out,
+          /^team-a\/one: its data is back since 2026-01-02T00:00:00Z, .*: nothing is left to do/,
+        )
+        assert.deepStrictEqual(cluster.told, told)
+        const asJson = yield* run(["restore", "-f", file, "-o", "json"], folder, cluster)
+        assert.deepInclude(JSON.parse(asJson.out), { name: "one", restoredAt: "2026-01-02T00:00:00Z" })
+      }),
+    ),
+  )
+
   it.effect("leaves an instance alone that lives, whatever its annotation says", () =>
     inFolder((folder) =>
       Effect.gen(function* () {
@@ -739,9 +776,10 @@ describe("a restore", () => {
         const held = { [RESTORE]: id }
         const living: ReadonlyArray<readonly [Choices, string]> = [
           [{ annotations: held }, "team-a/one is there: nothing is restored over it"],
+          [{ restored: id }, "was restored from this backup, and has another vCluster by now"],
           [
-            { restored: id },
-            "is restored from this backup already, and has had its data back: nothing is left",
+            { restored: id, onClaim: id, kubeSystemUID: "another" },
+            "was restored from this backup, and has another vCluster by now",
           ],
           [{ restored: id, annotations: held, installed: true }, "was put on it again, and holds it"],
           [{ restored: "another", waits: true }, "team-a/one is there: nothing is restored over it"],
@@ -753,6 +791,60 @@ describe("a restore", () => {
           assert.include(said.err, words)
           assert.deepStrictEqual(cluster.told, [])
         }
+      }),
+    ),
+  )
+
+  it.effect("takes nothing of the node that another one has, and says how it goes without", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file } = yield* backupIn(folder)
+        const other = { metadata: { namespace: "team-c", name: "new" } }
+        const taken: ReadonlyArray<readonly [Choices, string]> = [
+          [
+            { claims: [{ instance: "team-b/two", storageRoot: "/srv/one/below", isDefaultRoot: false }] },
+            "spec.platform.storageRoot /srv/one of the backup overlaps /srv/one/below of instance team-b/two: delete",
+          ],
+          [
+            { claims: [{ instance: "team-b/two", storageRoot: "/srv", isDefaultRoot: true }] },
+            "overlaps /srv of instance team-b/two",
+          ],
+          [
+            { others: [{ ...other, spec: { platform: { storageRoot: "/srv/one" } } }] },
+            "overlaps /srv/one of instance team-c/new: delete that one, or restore a copy, under another name",
+          ],
+          [
+            { claims: [{ instance: "team-b/two", httpNodePort: 30001 }] },
+            "spec.platform.gateway.httpNodePort 30001 of the backup is taken by instance team-b/two: give",
+          ],
+          [
+            { others: [{ ...other, spec: { platform: { gateway: { httpNodePort: 30001 } } } }] },
+            "30001 of the backup is taken by instance team-c/new",
+          ],
+          [
+            { services: [{ ...other, spec: { ports: [{ nodePort: 30001 }] } }] },
+            "30001 of the backup is taken by Service team-c/new",
+          ],
+        ]
+        for (const [choices, words] of taken) {
+          const cluster = yield* makeCluster(choices)
+          const said = yield* run(["restore", "-f", file], folder, cluster)
+          assert.strictEqual(said.exitCode, 1, words)
+          assert.include(said.err, words)
+          assert.deepStrictEqual(cluster.told, [])
+          const copy = yield* run(["restore", "two", "-f", file], folder, yield* makeCluster(choices))
+          assert.strictEqual(copy.exitCode, 0, copy.err)
+        }
+        const beside = {
+          claims: [
+            { instance: "team-b/two", storageRoot: "/srv/two", isDefaultRoot: false, httpNodePort: 30002 },
+          ],
+          others: [{ metadata: { namespace: "team-a", name: "one" }, spec }],
+          services: new Error("Error from server (Forbidden): services is forbidden"),
+        }
+        const said = yield* run(["restore", "-f", file], folder, yield* makeCluster(beside))
+        assert.strictEqual(said.exitCode, 0, said.err)
+        assert.match(said.err, /whether a Service has .* is not known here .*Forbidden/)
       }),
     ),
   )

@@ -2,9 +2,10 @@
 // and put in its place by one rename. The operator runs beside it, and sees an instance's folder whole or not at all.
 import { createHash, randomUUID } from "node:crypto"
 import path from "node:path"
-import { Data, Effect, Option, type Redacted, Schema } from "effect"
+import { Clock, Data, DateTime, Effect, Option, type Redacted, Schema } from "effect"
 import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
 import { restoringWords } from "../../schema/Restoring.ts"
+import { formatTime } from "../../schema/Time.ts"
 import { Disk, type DiskError, unless } from "../Disk/Disk.ts"
 import { type RotationError, rotate } from "../Rotation/Rotate.ts"
 import { InstanceRecord, OperationMarker, restoringIn } from "../StateStore/StateStore.ts"
@@ -37,7 +38,7 @@ const decodeMarker = Schema.decodeOption(Schema.fromJsonString(OperationMarker))
 const RECORD = "instance.json"
 const HISTORY = "history.json"
 const MARKER = "operation.json"
-/** In the folder of an instance that was restored: the id of its backup. */
+/** In the folder of an instance that was restored: the id of its backup; in a second line when it had its data back. */
 const RESTORED = "restored"
 
 /** Not part of a backup: of an operation at work, of one UID, or written anew by each. */
@@ -97,6 +98,8 @@ export const StateFound = Schema.Struct({
   /** `restored`: it came out of that backup. */
   state: Schema.Literals(["none", "there"]),
   restored: Schema.optionalKey(Schema.String),
+  /** RFC 3339: when it had its data back. */
+  restoredAt: Schema.optionalKey(Schema.String),
   /** What is at work in it, in words: an operation, or a restore that is not at its end. */
   busy: Schema.optionalKey(Schema.String),
   /** Changes with every operation. */
@@ -120,6 +123,16 @@ const busyOf = Effect.fnUntraced(function* (folder: string) {
   )
 })
 
+/** What is known of the backup that it came out of. */
+const restoredIn = Effect.fnUntraced(function* (
+  folder: string,
+): Effect.fn.Return<Pick<StateFound, "restored" | "restoredAt">, DiskError, Disk> {
+  const text = yield* readText(path.join(folder, RESTORED))
+  if (Option.isNone(text)) return {}
+  const [restored = "", restoredAt = ""] = text.value.trim().split("\n")
+  return { restored, ...(restoredAt === "" ? {} : { restoredAt }) }
+})
+
 const recordIn = Effect.fnUntraced(function* (folder: string) {
   return Option.flatMap(yield* readText(path.join(folder, RECORD)), decodeRecord)
 })
@@ -137,7 +150,6 @@ const toldOf = (record: Option.Option<InstanceRecord>): Partial<StateFound> =>
 
 const lookAt = Effect.fnUntraced(function* (folder: string) {
   if (!(yield* isThere(folder))) return { state: "none" } satisfies StateFound as StateFound
-  const restored = yield* readText(path.join(folder, RESTORED))
   const record = yield* recordIn(folder)
   const restoring = Option.map(restoringIn(record), restoringWords)
   const busy = Option.isSome(restoring) ? restoring : yield* busyOf(folder)
@@ -146,7 +158,7 @@ const lookAt = Effect.fnUntraced(function* (folder: string) {
   const found: StateFound = {
     state: "there",
     ...(Option.isSome(busy) ? { busy: busy.value } : {}),
-    ...(Option.isSome(restored) ? { restored: restored.value.trim() } : {}),
+    ...(yield* restoredIn(folder)),
     ...toldOf(record),
     ...(stamp === undefined ? {} : { stamp }),
   }
@@ -335,11 +347,13 @@ export const copyIn = Effect.fn("Backup.copyIn")(function* (
 const isState = (file: string): boolean => /^backend\/\.pulumi\/stacks\/.*\.json(\.gz)?$/.test(file)
 
 /** From now on the operator may install. */
-const endRestoring = Effect.fnUntraced(function* (folder: string) {
+const endRestoring = Effect.fnUntraced(function* (folder: string, id: string) {
   const disk = yield* Disk
   const record = Option.getOrUndefined(yield* recordIn(folder))
   if (record?.restoring === undefined) return
   const { restoring: _, ...rest } = record
+  const now = formatTime(DateTime.makeUnsafe(yield* Clock.currentTimeMillis))
+  yield* replaceFile(path.join(folder, RESTORED), new TextEncoder().encode(`${id}\n${now}\n`))
   yield* replaceFile(path.join(folder, RECORD), new TextEncoder().encode(`${encodeRecord(rest)}\n`))
   yield* disk.syncFolder(folder)
 })
@@ -380,6 +394,6 @@ export const adapt = Effect.fn("Backup.adapt")(function* (
       changed += 1
     }
   }
-  yield* onDisk(endRestoring(folder))
+  yield* onDisk(endRestoring(folder, id))
   return { changed }
 })

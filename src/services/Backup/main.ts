@@ -3,6 +3,7 @@
 // way, 3 when an operation of the instance is at work; what went wrong is one line on standard error.
 //
 //   node backup.mjs find   --state-dir=<folder> --instance=<namespace>/<name>                           prints JSON
+//   node backup.mjs claims --state-dir=<folder> --instance=<namespace>/<name>                           prints JSON
 //   node backup.mjs export --state-dir=<folder> --instance=<namespace>/<name> --passphrase-file=<file>  prints an archive
 //   node backup.mjs import --state-dir=<folder> --instance=<namespace>/<name> --passphrase-file=<file>
 //                          --id=<id> [--clone]                                                          reads an archive
@@ -17,6 +18,7 @@ import type { Disk } from "../Disk/Disk.ts"
 import { DiskLive } from "../Disk/DiskLive.ts"
 import { STATE_FORMAT } from "../StateStore/StateStore.ts"
 import { ArchiveError, packed, unpacked } from "./Archive.ts"
+import { claimsBeside } from "./Claims.ts"
 import { adapt, copyIn, copyOut, findState, type StateCopyError } from "./StateCopy.ts"
 
 /** In the archive beside the files: their stamp. */
@@ -89,6 +91,11 @@ const find = Effect.map(findState(stateDir, key), (found) =>
   }),
 )
 
+const claimed = Effect.mapBoth(claimsBeside(stateDir, key), {
+  onFailure: ({ path, message }) => new ArchiveError({ message: `${path}: ${message}` }),
+  onSuccess: (claims) => JSON.stringify(claims),
+})
+
 const exported = Effect.gen(function* () {
   const own = passphraseIn(values["passphrase-file"])
   const { files, stamp } = yield* copyOut(stateDir, key, { own, backup: readInput().backup })
@@ -119,12 +126,12 @@ const adapted = Effect.suspend(() => {
   return Effect.map(adapt(stateDir, key, { id, kubeconfig, own }), (done) => JSON.stringify(done))
 })
 
-const modes = { find, export: exported, import: imported, adapt: adapted }
+const modes = { find, claims: claimed, export: exported, import: imported, adapt: adapted }
 const [mode = ""] = positionals
 const run: Effect.Effect<string | Uint8Array, ArchiveError | StateCopyError, Disk> =
-  mode === "find" || mode === "export" || mode === "import" || mode === "adapt"
+  mode === "find" || mode === "claims" || mode === "export" || mode === "import" || mode === "adapt"
     ? modes[mode]
-    : end(2, "refused: it is find, export, import or adapt")
+    : end(2, "refused: it is find, claims, export, import or adapt")
 const result = await Effect.runPromise(Effect.result(Effect.provide(run, DiskLive.layer)))
 if (result._tag === "Success") {
   process.stdout.write(result.success)

@@ -26,7 +26,7 @@ const record = {
   kubeSystemUID: "inside",
   installed: {
     ...{ version: "6.0.22", generation: 1, reason: "FirstInstall", finishedAt: "2026-01-01T00:00:00Z" },
-    ...{ tenants: 0, users: 0, endpoints: {} },
+    ...{ tenants: 0, users: 0, endpoints: {}, httpNodePort: 30001 },
   },
 }
 
@@ -40,6 +40,12 @@ describe("the program of a backup", { timeout: 60_000 }, () => {
       const found = JSON.parse(run(["find", ...one]).stdout.toString())
       assert.deepInclude(found, { format: 1, state: "there", version: "6.0.22", kubeSystemUID: "inside" })
       assert.deepInclude(JSON.parse(run(["find", ...two]).stdout.toString()), { state: "none" })
+      const claims = (args: ReadonlyArray<string>) =>
+        JSON.parse(run(["claims", ...args]).stdout.toString()).filter(
+          ({ instance }: { readonly instance: string }) => instance === "team-a/one",
+        )
+      assert.deepStrictEqual(claims(two), [{ instance: "team-a/one", httpNodePort: 30001 }])
+      assert.deepStrictEqual(claims(one), [])
       const given = run(["export", ...one], "drawn\n")
       assert.strictEqual(given.status, 0, given.stderr)
       const input = Buffer.concat([Buffer.from("drawn\n"), given.stdout])

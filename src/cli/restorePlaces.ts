@@ -1,0 +1,137 @@
+// What of the node a backup asks for, and somebody else has by now: the operator would find it after the vCluster is up, so it is
+// looked at before anything is changed.
+import { Effect, Schema } from "effect"
+import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
+import { hostNamespace } from "../schema/Names.ts"
+import { storageRootProblem, storageRootsOverlap } from "../schema/StorageRoot.ts"
+import { placesOf } from "./BackupObjects.ts"
+import { RESOURCE } from "./Instance.ts"
+import { cannot, getJson, type Kubectl, type PiError, type Where } from "./Kubectl.ts"
+import { findClaims } from "./Operator.ts"
+import { step } from "./root.ts"
+
+interface Held {
+  /** In words. */
+  readonly by: string
+  readonly port?: number | undefined
+  readonly root?: string | undefined
+  /** The root goes with its instance: nothing may lie where its removal reaches. */
+  readonly isDefaultRoot?: boolean | undefined
+}
+
+const Instances = Schema.Struct({
+  items: Schema.Array(
+    Schema.Struct({
+      metadata: Schema.Struct({ namespace: Schema.String, name: Schema.String }),
+      spec: Schema.optionalKey(Schema.Unknown),
+    }),
+  ),
+})
+const Services = Schema.Struct({
+  items: Schema.Array(
+    Schema.Struct({
+      metadata: Schema.Struct({ namespace: Schema.String, name: Schema.String }),
+      spec: Schema.optionalKey(
+        Schema.Struct({
+          ports: Schema.optionalKey(
+            Schema.Array(Schema.Struct({ nodePort: Schema.optionalKey(Schema.Finite) })),
+          ),
+        }),
+      ),
+    }),
+  ),
+})
+
+/** Who may not look is no reason not to restore: the operator looks, too, before it installs. */
+const ifAllowed = <A, R>(what: string, look: Effect.Effect<ReadonlyArray<A>, PiError, R>) =>
+  Effect.catchIf(
+    look,
+    ({ message }) => message.includes("(Forbidden)"),
+    ({ message }) =>
+      Effect.as(
+        step(
+          `whether ${what} has what the backup asks for of the node is not known here (${message.split("\n")[0]}): the operator looks before it installs`,
+        ),
+        [],
+      ),
+  )
+
+/** What instances have, by the operator's records; and what others ask for, that it has not given them yet. */
+const heldByInstances = Effect.fnUntraced(function* (
+  call: Parameters<typeof findClaims>[0],
+  key: InstanceKey,
+) {
+  const had = (yield* findClaims(call)).map(
+    ({ instance, storageRoot, isDefaultRoot, httpNodePort }): Held => ({
+      by: `instance ${instance}`,
+      ...{ port: httpNodePort, root: storageRoot, isDefaultRoot },
+    }),
+  )
+  const asked = ifAllowed(
+    "an instance that is not installed yet",
+    Effect.map(getJson(Instances, call.place, [RESOURCE, "--all-namespaces"]), ({ items }) =>
+      items
+        .filter(({ metadata }) => formatKey(metadata) !== formatKey(key))
+        .map(({ metadata, spec }): Held => ({ by: `instance ${formatKey(metadata)}`, ...placesOf(spec) })),
+    ),
+  )
+  return [...had, ...(yield* asked)]
+})
+
+const heldByServices = (place: Where, key: InstanceKey) =>
+  ifAllowed(
+    "a Service",
+    Effect.map(getJson(Services, place, ["services", "--all-namespaces"]), ({ items }) =>
+      items
+        .filter(({ metadata }) => metadata.namespace !== hostNamespace(key))
+        .flatMap(({ metadata, spec }) =>
+          (spec?.ports ?? []).map(
+            ({ nodePort }): Held => ({ by: `Service ${formatKey(metadata)}`, port: nodePort }),
+          ),
+        ),
+    ),
+  )
+
+const copyInstead = "or restore a copy, under another name, which begins without it"
+
+export const rootTaken = (root: string, held: ReadonlyArray<Held>): string | undefined => {
+  const holder = held.find(
+    (each) =>
+      each.root !== undefined &&
+      (each.isDefaultRoot === true
+        ? storageRootProblem(root, each.root) !== undefined
+        : storageRootsOverlap(root, each.root)),
+  )
+  return holder === undefined
+    ? undefined
+    : `spec.platform.storageRoot ${root} of the backup overlaps ${holder.root} of ${holder.by}: delete that one, ${copyInstead}`
+}
+
+export const portTaken = (port: number, held: ReadonlyArray<Held>): string | undefined => {
+  const holder = held.find((each) => each.port === port)
+  return holder === undefined
+    ? undefined
+    : `spec.platform.gateway.httpNodePort ${port} of the backup is taken by ${holder.by}: give that one another, ${copyInstead}`
+}
+
+/** A copy asks for nothing of the node. */
+export const checkPlaces = Effect.fnUntraced(function* ({
+  isClone,
+  kept,
+  call,
+  key,
+}: {
+  readonly isClone: boolean
+  readonly kept: { readonly spec: unknown }
+  readonly call: Parameters<typeof findClaims>[0]
+  readonly key: InstanceKey
+}): Effect.fn.Return<void, PiError, Kubectl> {
+  const { root, port } = placesOf(kept.spec)
+  if (isClone || (root === undefined && port === undefined)) return
+  const held = yield* heldByInstances(call, key)
+  const services = port === undefined ? [] : yield* heldByServices(call.place, key)
+  const taken =
+    (root === undefined ? undefined : rootTaken(root, held)) ??
+    (port === undefined ? undefined : portTaken(port, [...held, ...services]))
+  if (taken !== undefined) return yield* cannot(taken)
+})
