@@ -3,19 +3,21 @@
 import { createHash, randomBytes } from "node:crypto"
 import { Readable } from "node:stream"
 import { createGunzip, gunzipSync } from "node:zlib"
-import { Decrypter, Encrypter } from "age-encryption"
-import { Context, Effect, Redacted, Schema, Stream } from "effect"
-import { extract } from "tar-stream"
-import { tarOf, unpacked } from "../services/Backup/Archive.ts"
-import { cannot } from "./Kubectl.ts"
+import { Encrypter } from "age-encryption"
+import { Context, Data, Effect, Redacted, Schema, Stream } from "effect"
+import { extract, pack } from "tar-stream"
+import { unpacked } from "../services/Backup/Archive.ts"
+import { cannot, PiError } from "./Kubectl.ts"
 
 /** Raised when an earlier release must not restore it. */
 export const BACKUP_FORMAT = 1
+/** Of one that has a storage root: whoever does not know of it must not restore it without. */
+export const STORAGE_FORMAT = 2
 
 const Part = Schema.Struct({ sha256: Schema.String, size: Schema.Finite })
 
 export const Manifest = Schema.Struct({
-  format: Schema.Literal(BACKUP_FORMAT),
+  format: Schema.Literals([BACKUP_FORMAT, STORAGE_FORMAT]),
   /** 16 hexadecimal digits, drawn for each. */
   id: Schema.String,
   /** RFC 3339. */
@@ -33,13 +35,15 @@ export const Manifest = Schema.Struct({
   kubeSystemUID: Schema.String,
   /** What the secrets in the state are encrypted under: drawn for this backup, and of no use without it. */
   statePassphrase: Schema.String,
+  /** Of the storage root that comes after the parts: where it was, and whether the spec has named it. */
+  storage: Schema.optionalKey(Schema.Struct({ root: Schema.String, isCustom: Schema.Boolean })),
   parts: Schema.Record(Schema.String, Part),
 })
 export type Manifest = typeof Manifest.Type
 
-const ManifestText = Schema.fromJsonString(Manifest)
+export const ManifestText = Schema.fromJsonString(Manifest)
 const encodeManifest = Schema.encodeSync(ManifestText)
-const Format = Schema.fromJsonString(Schema.Struct({ format: Schema.Finite }))
+export const Format = Schema.fromJsonString(Schema.Struct({ format: Schema.Finite }))
 
 export const MANIFEST = "manifest.json"
 export const parts = {
@@ -53,10 +57,15 @@ export const parts = {
   certificates: "certificates.json",
 } as const
 
-export interface Backup {
-  readonly manifest: Manifest
-  readonly parts: ReadonlyMap<string, Uint8Array>
-}
+/** A storage root, `cat storage/* | tar xz` of it, in pieces of a size that can be held; their order is that of their names. */
+export const STORAGE = "storage/"
+export const chunkName = (index: number): string => `${STORAGE}${String(index).padStart(9, "0")}`
+/** The last of all: it was read to its end, and nothing has run in between. */
+export const STORAGE_END = "storage.json"
+export const StorageEnd = Schema.fromJsonString(
+  Schema.Struct({ sha256: Schema.String, size: Schema.Finite, chunks: Schema.Finite }),
+)
+const encodeStorageEnd = Schema.encodeSync(StorageEnd)
 
 export const newId = (): string => randomBytes(8).toString("hex")
 /** As safe as a key. */
@@ -68,77 +77,122 @@ const partOf = (content: Uint8Array) => ({ sha256: sha256(content), size: conten
 /** The cost of each try at a passphrase, as a power of two; age's own default. Tests have another. */
 export const WorkFactor = Context.Reference<number>("kubectl-pi/WorkFactor", { defaultValue: () => 18 })
 
-export const sealed = Effect.fn("BackupFile.sealed")(function* (
+/** What a stream of Node.js gives. */
+export const bytesOf = async function* (
+  content: AsyncIterable<unknown>,
+): AsyncGenerator<Uint8Array, void, void> {
+  for await (const chunk of content) if (chunk instanceof Uint8Array) yield chunk
+}
+
+/** No more of it is asked for than is taken. */
+export const readableOf = (content: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
+  const from = content[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const next = await from.next()
+        if (next.done === true) controller.close()
+        else controller.enqueue(next.value)
+      },
+      cancel: async () => {
+        await from.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** The most of a storage root that is one entry: of how many bytes it is in all is not known before its end. */
+const CHUNK = 4 * 1024 ** 2
+
+const inChunks = async function* (content: AsyncIterable<Uint8Array>) {
+  let held: Array<Uint8Array> = []
+  let size = 0
+  for await (const piece of content) {
+    for (let at = 0; at < piece.length; ) {
+      const next = piece.subarray(at, at + CHUNK - size)
+      held.push(next)
+      size += next.length
+      at += next.length
+      if (size < CHUNK) continue
+      yield Buffer.concat(held)
+      held = []
+      size = 0
+    }
+  }
+  if (size > 0) yield Buffer.concat(held)
+}
+
+const tarred = (
+  contents: ReadonlyMap<string, Uint8Array>,
+  storage: AsyncIterable<Uint8Array> | undefined,
+) => {
+  const tar = pack()
+  /** Once the one before was taken: no more than one is held. */
+  const put = (name: string, content: Uint8Array) =>
+    new Promise<void>((resolve, reject) => {
+      const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+      tar.entry({ name, mode: 0o600, mtime: new Date(0) }, bytes, (error) =>
+        error ? reject(error) : resolve(),
+      )
+    })
+  const fill = async () => {
+    for (const [name, content] of contents) await put(name, content)
+    if (storage !== undefined) {
+      const digest = createHash("sha256")
+      let size = 0
+      let chunks = 0
+      for await (const chunk of inChunks(storage)) {
+        digest.update(chunk)
+        size += chunk.length
+        await put(chunkName(chunks), chunk)
+        chunks += 1
+      }
+      const end = encodeStorageEnd({ sha256: digest.digest("hex"), size, chunks })
+      await put(STORAGE_END, new TextEncoder().encode(`${end}\n`))
+    }
+    tar.finalize()
+  }
+  fill().catch((error) => tar.destroy(error))
+  return tar
+}
+
+/**
+ * The file, as it is read: nothing of it before. A storage root comes as it is taken, and what says how much it was comes last: without
+ * that the file is none.
+ */
+export const sealed = (
   about: Omit<Manifest, "parts">,
   contents: ReadonlyMap<string, Uint8Array>,
   passphrase: Redacted.Redacted,
-) {
-  const manifest: Manifest = {
-    ...about,
-    parts: Object.fromEntries([...contents].map(([name, content]) => [name, partOf(content)])),
-  }
-  const logN = yield* WorkFactor
-  return yield* Effect.tryPromise({
-    try: async () => {
+  storage?: Stream.Stream<Uint8Array, PiError>,
+): Stream.Stream<Uint8Array, PiError> =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const logN = yield* WorkFactor
+      const manifest: Manifest = {
+        ...about,
+        parts: Object.fromEntries([...contents].map(([name, content]) => [name, partOf(content)])),
+      }
       const first = new TextEncoder().encode(`${encodeManifest(manifest)}\n`)
-      const tar = tarOf(new Map([[MANIFEST, first], ...contents]))
-      const written: Stream.Stream<Uint8Array> = Stream.fromAsyncIterable(tar, (cause) => cause).pipe(
-        Stream.orDie,
-        Stream.filter((chunk) => chunk instanceof Uint8Array),
-      )
-      const encrypter = new Encrypter()
-      encrypter.setScryptWorkFactor(logN)
-      encrypter.setPassphrase(Redacted.value(passphrase))
-      const chunks: Array<Uint8Array> = []
-      for await (const chunk of await encrypter.encrypt(Stream.toReadableStream(written))) chunks.push(chunk)
-      return Buffer.concat(chunks)
-    },
-    catch: (cause) => cannot(`the backup cannot be put together: ${String(cause)}`),
-  })
-})
-
-const beginning = "age-encryption.org/v1\n"
-
-/** `name` is for messages. Fails where anything of it is not as it was sealed. */
-export const opened = Effect.fn("BackupFile.opened")(function* (
-  name: string,
-  content: Uint8Array,
-  passphrase: Redacted.Redacted,
-) {
-  if (!new TextDecoder().decode(content.subarray(0, beginning.length)).startsWith(beginning)) {
-    return yield* cannot(`${name} is no backup of kubectl pi: it does not begin as an age file does`)
-  }
-  const damaged = cannot(`${name} is cut off or damaged: nothing of it can be used; take another copy`)
-  const tar = yield* Effect.tryPromise({
-    try: () => {
-      const decrypter = new Decrypter()
-      decrypter.addPassphrase(Redacted.value(passphrase))
-      return decrypter.decrypt(content)
-    },
-    catch: (cause) =>
-      String(cause).includes("no identity matched")
-        ? cannot(`the passphrase does not open ${name}: it was made with another one`)
-        : damaged,
-  })
-  const files = yield* Effect.mapError(unpacked(tar), () => damaged)
-  const text = new TextDecoder().decode(files.get(MANIFEST))
-  const { format } = yield* Effect.mapError(Schema.decodeEffect(Format)(text), () =>
-    cannot(`${name} is an age file without ${MANIFEST}: kubectl pi backup has not made it`),
+      const onError = (cause: unknown) =>
+        cause instanceof PiError ? cause : cannot(`the backup cannot be put together: ${String(cause)}`)
+      const encrypted = yield* Effect.tryPromise({
+        try: () => {
+          const encrypter = new Encrypter()
+          encrypter.setScryptWorkFactor(logN)
+          encrypter.setPassphrase(Redacted.value(passphrase))
+          const tar = tarred(
+            new Map([[MANIFEST, first], ...contents]),
+            storage === undefined ? undefined : Stream.toAsyncIterable(storage),
+          )
+          return encrypter.encrypt(readableOf(bytesOf(tar)))
+        },
+        catch: onError,
+      })
+      return Stream.fromReadableStream({ evaluate: () => encrypted, onError })
+    }),
   )
-  if (format > BACKUP_FORMAT) {
-    return yield* cannot(
-      `${name} has format ${format}, and this program reads ${BACKUP_FORMAT}: use the kubectl-pi of the release that made it, or a later one`,
-    )
-  }
-  const manifest = yield* Effect.mapError(Schema.decodeEffect(ManifestText)(text), () => damaged)
-  for (const [part, { sha256: digest }] of Object.entries(manifest.parts)) {
-    const found = files.get(part)
-    if (found === undefined || sha256(found) !== digest) return yield* damaged
-  }
-  if (Object.values(parts).some((part) => manifest.parts[part] === undefined)) return yield* damaged
-  const backup: Backup = { manifest, parts: files }
-  return backup
-})
 
 /** Of which state the operator's copy is one; nothing where it did not come whole. */
 export const stampOfState = (copy: Uint8Array): Effect.Effect<string | undefined> =>
@@ -149,6 +203,8 @@ export const stampOfState = (copy: Uint8Array): Effect.Effect<string | undefined
     return stamp === "" || !files.has("files/instance.json") ? undefined : stamp
   }).pipe(Effect.orElseSucceed(() => undefined))
 
+class NotWhole extends Data.TaggedError("NotWhole") {}
+
 const kubeSystem = "/registry/namespaces/kube-system"
 
 /**
@@ -156,13 +212,15 @@ const kubeSystem = "/registry/namespaces/kube-system"
  * did not come whole.
  */
 export const clusterOf = (
-  snapshot: Uint8Array,
+  snapshot: Stream.Stream<Uint8Array, PiError>,
   kubeSystemUID: string,
-): Effect.Effect<"same" | "another" | "unknown"> =>
-  Effect.promise(async () => {
-    try {
+): Effect.Effect<"same" | "another" | "unknown", PiError> =>
+  Effect.tryPromise({
+    try: async () => {
       const entries = extract()
-      const unzipped = Readable.from([snapshot]).pipe(createGunzip())
+      const zipped = Readable.from(Stream.toAsyncIterable(snapshot))
+      const unzipped = zipped.pipe(createGunzip())
+      zipped.on("error", (error) => entries.destroy(error))
       unzipped.on("error", (error) => entries.destroy(error))
       unzipped.pipe(entries)
       let found: "same" | "another" | "unknown" = "unknown"
@@ -174,7 +232,6 @@ export const clusterOf = (
         if (isIt) found = Buffer.concat(chunks).includes(kubeSystemUID) ? "same" : "another"
       }
       return found
-    } catch {
-      return "unknown"
-    }
-  })
+    },
+    catch: (cause) => (cause instanceof PiError ? cause : new NotWhole()),
+  }).pipe(Effect.catchTag("NotWhole", () => Effect.succeed("unknown" as const)))

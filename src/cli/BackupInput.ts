@@ -3,7 +3,8 @@ import path from "node:path"
 import { Effect, FileSystem, Option, type PlatformError, Redacted, Stdio, Stream } from "effect"
 import { Flag, Prompt } from "effect/cli"
 import { newId } from "./BackupFile.ts"
-import { cannot, gathered, Largest, misused } from "./Kubectl.ts"
+import type { Source } from "./BackupReader.ts"
+import { cannot, misused, type PiError } from "./Kubectl.ts"
 
 /** Standard output or input. */
 export const STREAM = "-"
@@ -80,25 +81,37 @@ export const passphraseOf = Effect.fnUntraced(function* (
   return Redacted.value(word) === "" ? yield* misused("an empty passphrase encrypts nothing") : word
 })
 
+/** Read more than once: what comes as a stream lies in a file of this machine for as long, encrypted as it came, 0600. */
 export const readBackup = Effect.fnUntraced(function* (file: string) {
-  // Beside the database it has the state.
-  const largest = 2 * (yield* Largest)
-  if (file === STREAM) {
-    const { stdin } = yield* Stdio.Stdio
-    const all = stdin.pipe(Stream.mapError(() => cannot("standard input cannot be read")))
-    return yield* gathered(all, "standard input", largest)
-  }
   const fs = yield* FileSystem.FileSystem
-  const all = fs
-    .stream(file)
-    .pipe(
-      Stream.mapError((error) =>
-        cannot(
-          `--file ${file} cannot be read (${reasonOf(error)}): name another file, or - for standard input`,
+  const read = (from: string): Source["bytes"] =>
+    fs
+      .stream(from, { chunkSize: 256 * 1024 })
+      .pipe(
+        Stream.mapError((error) =>
+          cannot(
+            `--file ${file} cannot be read (${reasonOf(error)}): name another file, or - for standard input`,
+          ),
         ),
-      ),
+      )
+  if (file !== STREAM) return { name: file, bytes: read(file) } satisfies Source
+  const { stdin } = yield* Stdio.Stdio
+  const cannotKeep = (error: PlatformError.PlatformError) =>
+    cannot(
+      `what comes from standard input cannot be kept in the folder for temporary files (${reasonOf(error)}): TMPDIR in the environment names another one, with room for it`,
     )
-  return yield* gathered(all, `--file ${file}`, largest)
+  const folder = yield* Effect.mapError(fs.makeTempDirectoryScoped({ prefix: "kubectl-pi-" }), cannotKeep)
+  const kept = path.join(folder, "backup.age")
+  yield* Effect.scoped(
+    Effect.gen(function* () {
+      const opened = yield* Effect.mapError(fs.open(kept, { flag: "wx", mode: 0o600 }), cannotKeep)
+      yield* stdin.pipe(
+        Stream.mapError(() => cannot("standard input cannot be read")),
+        Stream.runForEach((chunk) => Effect.mapError(opened.writeAll(chunk), cannotKeep)),
+      )
+    }),
+  )
+  return { name: "standard input", bytes: read(kept) } satisfies Source
 })
 
 /** Before anything is done: what there is stays as it is. */
@@ -126,29 +139,43 @@ export const requireNew = Effect.fnUntraced(function* (file: string) {
   }
 })
 
-/** 0600, and whole or not at all. */
-export const writeBackup = Effect.fnUntraced(function* (file: string, content: Uint8Array) {
+/** 0600, and whole or not at all. Gives how many bytes it is. */
+export const writeBackup = Effect.fnUntraced(function* (
+  file: string,
+  content: Stream.Stream<Uint8Array, PiError>,
+) {
+  let size = 0
+  const counted = Stream.tap(content, (chunk) =>
+    Effect.sync(() => {
+      size += chunk.length
+    }),
+  )
   if (file === STREAM) {
     const stdio = yield* Stdio.Stdio
-    return yield* Stream.run(Stream.make(content), stdio.stdout({ endOnDone: false })).pipe(
-      Effect.mapError(() => cannot("standard output cannot be written: the backup is not whole")),
+    yield* Stream.run(counted, stdio.stdout({ endOnDone: false })).pipe(
+      Effect.mapError((error) =>
+        error._tag === "PiError"
+          ? error
+          : cannot("standard output cannot be written: the backup is not whole"),
+      ),
     )
+    return size
   }
   const fs = yield* FileSystem.FileSystem
   const temporary = `${file}.${newId()}`
+  const cannotWrite = (error: PlatformError.PlatformError) =>
+    cannot(`--file ${file} cannot be written (${reasonOf(error)}): name another file`)
   const written = Effect.scoped(
     Effect.gen(function* () {
-      const opened = yield* fs.open(temporary, { flag: "wx", mode: 0o600 })
-      yield* opened.writeAll(content)
+      const opened = yield* Effect.mapError(fs.open(temporary, { flag: "wx", mode: 0o600 }), cannotWrite)
+      yield* Stream.runForEach(counted, (chunk) => Effect.mapError(opened.writeAll(chunk), cannotWrite))
       // By its name it is whole, even if the machine ends now.
-      yield* opened.sync
+      yield* Effect.mapError(opened.sync, cannotWrite)
     }),
   )
   yield* written.pipe(
-    Effect.andThen(fs.rename(temporary, file)),
+    Effect.andThen(Effect.mapError(fs.rename(temporary, file), cannotWrite)),
     Effect.onError(() => Effect.ignore(fs.remove(temporary, { force: true }))),
-    Effect.mapError((error) =>
-      cannot(`--file ${file} cannot be written (${reasonOf(error)}): name another file`),
-    ),
   )
+  return size
 })

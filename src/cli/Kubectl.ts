@@ -54,6 +54,12 @@ export class Kubectl extends Context.Service<
       args: ReadonlyArray<string>,
       input: Uint8Array,
     ) => Effect.Effect<Uint8Array, PiError>
+    /** The same as they come, however many; what it is given is asked for as it is taken. */
+    readonly stream: (
+      where: Where,
+      args: ReadonlyArray<string>,
+      input: Stream.Stream<Uint8Array, PiError>,
+    ) => Stream.Stream<Uint8Array, PiError>
     /** Line by line, until it ends. */
     readonly lines: (where: Where, args: ReadonlyArray<string>) => Stream.Stream<string, PiError>
   }
@@ -172,6 +178,26 @@ const make = (program: string) =>
           )
         }),
       )
+    const stream = (
+      where: Where,
+      args: ReadonlyArray<string>,
+      input: Stream.Stream<Uint8Array, PiError>,
+    ): Stream.Stream<Uint8Array, PiError> =>
+      Stream.suspend(() => {
+        let failure: PiError | undefined
+        // What it got is cut off then, and what it says of that is not what went wrong.
+        const given = input.pipe(
+          Stream.catch((error) => {
+            failure = error
+            return Stream.empty
+          }),
+        )
+        const end = Effect.suspend(() => (failure === undefined ? Effect.void : Effect.fail(failure)))
+        return bytes(where, args, given).pipe(
+          Stream.mapError((error) => failure ?? error),
+          Stream.concat(Stream.drain(Stream.fromEffect(end))),
+        )
+      })
     const lines = (where: Where, args: ReadonlyArray<string>, stdin?: ChildProcess.CommandInput) =>
       bytes(where, args, stdin).pipe(decodeText, Stream.splitLines)
     const whole = (all: Stream.Stream<string, PiError>) =>
@@ -179,6 +205,7 @@ const make = (program: string) =>
     return Kubectl.of({
       lines: (where, args) => lines(where, args),
       run: (where, args) => whole(lines(where, args)),
+      stream,
       pipe: (where, args, input) =>
         Effect.flatMap(Largest, (largest) =>
           gathered(bytes(where, args, Stream.make(input)), whatOf(args), largest),

@@ -1,8 +1,8 @@
 // The operator of a cluster, as this program finds it: its Deployment, and what a program in its pod says.
-import { Data, Effect, Option, Schema } from "effect"
+import { Data, Effect, Option, Schema, Stream } from "effect"
 import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
 import { Claim } from "../services/Backup/Claims.ts"
-import { cannot, getJson, Kubectl, type PiError, type Where } from "./Kubectl.ts"
+import { cannot, gathered, getJson, Kubectl, Largest, type PiError, type Where, whatOf } from "./Kubectl.ts"
 import { SELECTOR } from "./logs.ts"
 import { Deployments, type Operator, operatorOf } from "./RotationObjects.ts"
 import { plain } from "./Words.ts"
@@ -92,45 +92,33 @@ const run = Effect.fnUntraced(function* (
   { place, operator, key }: Call,
   mode: "find" | "claims" | "export" | "import" | "adapt",
   args: ReadonlyArray<string>,
-  input: Uint8Array,
+  input: Stream.Stream<Uint8Array, PiError>,
 ) {
   const kubectl = yield* Kubectl
   const { deployment, container, stateDir } = operator
-  return yield* kubectl
-    .pipe(
-      place,
-      [
-        ...[
-          "exec",
-          "--stdin",
-          `deployment/${deployment.metadata.name}`,
-          `--container=${container.name}`,
-          "--",
-        ],
-        ...["node", PROGRAM, mode, `--state-dir=${stateDir}`, `--instance=${formatKey(key)}`, ...args],
-      ],
-      input,
-    )
-    .pipe(
-      Effect.mapError(({ message }) => {
-        if (message.includes("Cannot find module")) {
-          return cannot(
-            `the operator in namespace ${place.namespace} is of a release that cannot do this: upgrade it first`,
-          )
-        }
-        const code = /command terminated with exit code (\d+)/.exec(message)?.[1]
-        const words = message.replaceAll(/\n?command terminated with exit code \d+/g, "").trim()
-        if (code === "3") return new StateBusy({ what: words })
-        return cannot(words === "" ? endedWith(code ?? "") : plain(words))
-      }),
-    )
+  const command = [
+    ...["exec", "--stdin", `deployment/${deployment.metadata.name}`, `--container=${container.name}`, "--"],
+    ...["node", PROGRAM, mode, `--state-dir=${stateDir}`, `--instance=${formatKey(key)}`, ...args],
+  ]
+  const all = gathered(kubectl.stream(place, command, input), whatOf(command), yield* Largest)
+  return yield* Effect.mapError(all, ({ message }) => {
+    if (message.includes("Cannot find module")) {
+      return cannot(
+        `the operator in namespace ${place.namespace} is of a release that cannot do this: upgrade it first`,
+      )
+    }
+    const code = /command terminated with exit code (\d+)/.exec(message)?.[1]
+    const words = message.replaceAll(/\n?command terminated with exit code \d+/g, "").trim()
+    if (code === "3") return new StateBusy({ what: words })
+    return cannot(words === "" ? endedWith(code ?? "") : plain(words))
+  })
 })
 
 const neverBusy = <A, R>(said: Effect.Effect<A, PiError | StateBusy, R>): Effect.Effect<A, PiError, R> =>
   Effect.mapError(said, (error) => (error._tag === "StateBusy" ? cannot(error.what) : error))
 
 export const findState = Effect.fnUntraced(function* (call: Call) {
-  const text = yield* neverBusy(run(call, "find", [], new Uint8Array()))
+  const text = yield* neverBusy(run(call, "find", [], Stream.empty))
   return yield* Schema.decodeEffect(Found)(new TextDecoder().decode(text)).pipe(
     Effect.mapError(() =>
       cannot("the operator says something that is not understood here; use the kubectl-pi of its release"),
@@ -142,7 +130,7 @@ const Claims = Schema.fromJsonString(Schema.Array(Claim))
 
 /** What every other instance has of the node, by the operator's records. */
 export const findClaims = Effect.fnUntraced(function* (call: Call) {
-  const text = yield* neverBusy(run(call, "claims", [], new Uint8Array()))
+  const text = yield* neverBusy(run(call, "claims", [], Stream.empty))
   return yield* Schema.decodeEffect(Claims)(new TextDecoder().decode(text)).pipe(
     Effect.mapError(() =>
       cannot("the operator says something that is not understood here; use the kubectl-pi of its release"),
@@ -150,8 +138,11 @@ export const findClaims = Effect.fnUntraced(function* (call: Call) {
   )
 })
 
-const withPassphrase = (passphrase: string, rest: Uint8Array = new Uint8Array()): Uint8Array =>
-  Buffer.concat([Buffer.from(`${passphrase}\n`), rest])
+const withPassphrase = (
+  passphrase: string,
+  rest: Stream.Stream<Uint8Array, PiError> = Stream.empty,
+): Stream.Stream<Uint8Array, PiError> =>
+  Stream.concat(Stream.make(new TextEncoder().encode(`${passphrase}\n`)), rest)
 
 /** The state of an instance, its secrets under this passphrase. */
 export const exportState = (call: Call, passphrase: string) =>
@@ -169,7 +160,7 @@ export const importState = (
     readonly id: string
     readonly isClone: boolean
     readonly statePassphrase: string
-    readonly state: Uint8Array
+    readonly state: Stream.Stream<Uint8Array, PiError>
   },
 ) =>
   neverBusy(
@@ -188,6 +179,6 @@ export const adaptState = (call: Call, id: string, kubeconfig: string) =>
       call,
       "adapt",
       [`--passphrase-file=${call.operator.passphraseFile}`, `--id=${id}`],
-      Buffer.from(kubeconfig),
+      Stream.make(new TextEncoder().encode(kubeconfig)),
     ),
   )

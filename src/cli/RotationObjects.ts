@@ -142,7 +142,8 @@ export interface Operator {
 
 const CONTAINER = "operator"
 
-const flagOf = (args: ReadonlyArray<string>, flag: string, otherwise: string): string => {
+/** Of its arguments; what it is without one. */
+export const flagOf = (args: ReadonlyArray<string>, flag: string, otherwise: string): string => {
   const joined = args.find((arg) => arg.startsWith(`${flag}=`))
   const apart = args.indexOf(flag)
   return joined?.slice(flag.length + 1) ?? (apart < 0 ? undefined : args[apart + 1]) ?? otherwise

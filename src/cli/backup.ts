@@ -1,7 +1,7 @@
 // `kubectl pi backup`: an instance in one file. Nothing is stopped: the state is copied while no operation writes it, the vCluster's
 // database at one revision, and where an operation has come between the two, both are taken anew.
-import { Clock, Console, DateTime, Effect, Option, Schema } from "effect"
-import { Command } from "effect/cli"
+import { Clock, Console, DateTime, Effect, Option, Schema, Stream } from "effect"
+import { Command, Flag } from "effect/cli"
 import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
 import { ANNOTATION_RESTORE, ANNOTATION_SLEEP, hostNamespace } from "../schema/Names.ts"
 import { formatTime } from "../schema/Time.ts"
@@ -12,6 +12,7 @@ import {
   newId,
   newPassphrase,
   parts,
+  STORAGE_FORMAT,
   sealed,
   stampOfState,
 } from "./BackupFile.ts"
@@ -26,6 +27,7 @@ import {
   snapshotCommand,
   WholeInstance,
 } from "./BackupObjects.ts"
+import { findStorage, withStorageRoot } from "./backupStorage.ts"
 import { RESOURCE } from "./Instance.ts"
 import { cannot, getJson, Kubectl, type Where } from "./Kubectl.ts"
 import { operatorNamespaceFlag } from "./logs.ts"
@@ -49,10 +51,16 @@ export const readSecret = Effect.fnUntraced(function* (where: Where, name: strin
 })
 
 /** The database of its vCluster, and whether it is that of the cluster that the state is of. */
-export const takeSnapshot = Effect.fnUntraced(function* (inHost: Where, kubeSystemUID: string) {
+const takeSnapshot = Effect.fnUntraced(function* (inHost: Where, kubeSystemUID: string) {
   const kubectl = yield* Kubectl
   const snapshot = yield* kubectl.pipe(inHost, snapshotCommand, new Uint8Array())
-  return { snapshot, cluster: yield* clusterOf(snapshot, kubeSystemUID) }
+  return { snapshot, cluster: yield* clusterOf(Stream.make(snapshot), kubeSystemUID) }
+})
+
+/** Of what it has nothing is held. */
+export const lookAtCluster = Effect.fnUntraced(function* (inHost: Where, kubeSystemUID: string) {
+  const kubectl = yield* Kubectl
+  return yield* clusterOf(kubectl.stream(inHost, snapshotCommand, Stream.empty), kubeSystemUID)
 })
 
 const checkWhole = Effect.fnUntraced(function* ({ metadata }: WholeInstance) {
@@ -166,42 +174,55 @@ export const backup = Command.make(
     file: fileFlag("Write it there, readable by its owner alone; - is standard output"),
     passphraseFile: passphraseFlag,
     operatorNamespace: operatorNamespaceFlag,
+    withStorage: Flag.Boolean("storage").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription(
+        "With the storage root on the node: the instance is put to sleep for as long as that is read",
+      ),
+    ),
   },
-  Effect.fnUntraced(function* ({ name, file, passphraseFile, operatorNamespace }) {
+  Effect.fnUntraced(function* ({ name, file, passphraseFile, operatorNamespace, withStorage }) {
     const given = yield* where
     yield* requireNew(file)
     const passphrase = yield* passphraseOf(passphraseFile, file, true)
-    const { metadata } = yield* getJson(WholeInstance, given, [RESOURCE, name])
-    const key: InstanceKey = { namespace: metadata.namespace, name }
+    const found = yield* getJson(WholeInstance, given, [RESOURCE, name])
+    const key: InstanceKey = { namespace: found.metadata.namespace, name }
     const place = { ...given, namespace: operatorNamespace }
     const inHost = { ...given, namespace: hostNamespace(key) }
     const operator = yield* findOperator(place, "back up the state claim by hand")
     const own = { ...given, namespace: key.namespace }
     const statePassphrase = newPassphrase()
-    const taken = yield* take({ call: { place, operator, key }, own, inHost }, statePassphrase)
+    const at: Place = { call: { place, operator, key }, own, inHost }
+    yield* checkWhole(found)
+    const storage = withStorage ? yield* findStorage(at, found) : undefined
+    const taken = yield* take(at, statePassphrase)
     const { versions, stateFormat, kubeSystemUID } = taken
     const about: Omit<Manifest, "parts"> = {
-      format: BACKUP_FORMAT,
+      format: storage === undefined ? BACKUP_FORMAT : STORAGE_FORMAT,
       id: newId(),
       createdAt: formatTime(DateTime.makeUnsafe(yield* Clock.currentTimeMillis)),
       instance: key,
       ...{ versions, stateFormat, kubeSystemUID, statePassphrase },
+      ...(storage === undefined ? {} : { storage }),
     }
-    const content = yield* sealed(
-      about,
-      new Map([
-        [parts.instance, Buffer.from(JSON.stringify(taken.instance))],
-        [parts.state, taken.state],
-        [parts.vcluster, taken.snapshot],
-        [parts.certificates, Buffer.from(JSON.stringify(taken.certificates))],
-      ]),
-      passphrase,
-    )
-    yield* writeBackup(file, content)
-    const told = `backup ${about.id} of ${formatKey(key)}, platform ${versions.platform}: ${content.length} bytes`
-    const rest = "what tenants have on volumes is not in it"
+    const contents = new Map<string, Uint8Array>([
+      [parts.instance, Buffer.from(JSON.stringify(taken.instance))],
+      [parts.state, taken.state],
+      [parts.vcluster, taken.snapshot],
+      [parts.certificates, Buffer.from(JSON.stringify(taken.certificates))],
+    ])
+    const size = yield* storage === undefined
+      ? writeBackup(file, sealed(about, contents, passphrase))
+      : withStorageRoot({ ...at, key }, storage, (content) =>
+          writeBackup(file, sealed(about, contents, passphrase, content)),
+        )
+    const told = `backup ${about.id} of ${formatKey(key)}, platform ${versions.platform}: ${size} bytes`
+    const rest =
+      storage === undefined
+        ? "what tenants have on volumes is not in it"
+        : `the storage root ${storage.root} is in it; what tenants have on claims' volumes elsewhere is not`
     if (file === STREAM) return yield* Console.error(`${told}; ${rest}`)
-    yield* answer({ file, id: about.id, size: content.length }, () => `${file}: ${told}`)
+    yield* answer({ file, id: about.id, size }, () => `${file}: ${told}`)
     if ((yield* root).output === "text") yield* Console.error(rest)
   }),
 ).pipe(
@@ -210,6 +231,7 @@ export const backup = Command.make(
   ),
   Command.withExamples([
     { command: "kubectl pi backup one -n team-a -f one.age" },
+    { command: "kubectl pi backup one -n team-a -f one.age --storage" },
     {
       command:
         "kubectl pi backup one -n team-a -f - --passphrase-file backup.pass | rclone rcat remote:backups/one.age",

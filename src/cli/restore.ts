@@ -1,7 +1,7 @@
 // `kubectl pi restore`: an instance out of a backup, under its name or another one. Everything that could refuse it is looked at
 // before anything is changed. What is done is there to be seen in the cluster, so that the same command, given again, goes on.
 import { Effect, Option, Redacted, Schema } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { formatKey } from "../schema/InstanceKey.ts"
 import {
   ANNOTATION_RESTORE,
@@ -10,18 +10,20 @@ import {
   KUBECONFIG_KEY,
   kubeconfigSecretName,
 } from "../schema/Names.ts"
-import { type Backup, opened, parts } from "./BackupFile.ts"
+import { parts } from "./BackupFile.ts"
 import { fileFlag, passphraseFlag, passphraseOf, readBackup } from "./BackupInput.ts"
 import { KeptInstance, notCloned, notClonedMetadata } from "./BackupObjects.ts"
-import { readSecret, takeSnapshot } from "./backup.ts"
-import { dayTwoOf } from "./dayTwo.ts"
-import { conditionOf, getInstance, type Instance } from "./Instance.ts"
-import { cannot, Kubectl, type PiError } from "./Kubectl.ts"
+import { type Backup, opened } from "./BackupReader.ts"
+import { lookAtCluster, readSecret } from "./backup.ts"
+import { getInstance } from "./Instance.ts"
+import { cannot, Kubectl } from "./Kubectl.ts"
 import { operatorNamespaceFlag } from "./logs.ts"
 import { adaptState, findOperator, importState } from "./Operator.ts"
 import { annotate, check, objectOf, type Restore } from "./restoreChecks.ts"
-import { forgetData, hasData, partOf, putData } from "./restoreData.ts"
+import { forgetData, hasData, heldOf, putData } from "./restoreData.ts"
+import { storageRootFor, tidyStorage } from "./restoreStorage.ts"
 import { AGAIN, answer, instanceNamed, step, where } from "./root.ts"
+import { isAsleep, isUp, untilIs } from "./untilIs.ts"
 import { plain } from "./Words.ts"
 
 /** Puts the state in place, and makes the instance, which waits for its data. */
@@ -29,41 +31,11 @@ const begin = Effect.fnUntraced(function* (restore: Restore) {
   const { backup, key, call, own, isClone } = restore
   const { id, statePassphrase } = backup.manifest
   const kubectl = yield* Kubectl
-  yield* importState(call, { id, isClone, statePassphrase, state: partOf(backup, parts.state) })
+  yield* importState(call, { id, isClone, statePassphrase, state: backup.part(parts.state) })
   yield* step(`the state of ${formatKey(key)} is in place`)
   yield* kubectl.feed(own, ["create", "--filename=-"], Redacted.make(objectOf(restore)))
   yield* step(`${formatKey(key)} is made; the operator makes its vCluster`)
 })
-
-/** Longer than a control plane may take to come up, images and all. */
-const patience = "30 minutes"
-
-const untilIs = Effect.fnUntraced(function* (
-  { own, key }: Restore,
-  what: string,
-  is: (instance: Instance, now: number) => boolean,
-) {
-  const look: Effect.Effect<void, PiError, Kubectl> = Effect.gen(function* () {
-    while (true) {
-      const { instance } = yield* getInstance(own, key.name)
-      if (is(instance, Date.now())) return
-      yield* Effect.sleep("2 seconds")
-    }
-  })
-  yield* Effect.timeoutOrElse(look, {
-    duration: patience,
-    orElse: () =>
-      Effect.fail(
-        cannot(
-          `${formatKey(key)} is not ${what} after ${patience}: kubectl pi status ${key.name} -n ${key.namespace} says why. Once that is mended, ${AGAIN}`,
-        ),
-      ),
-  })
-})
-
-const isUp = (instance: Instance): boolean => conditionOf(instance, "TargetReady")?.status === "True"
-const isAsleep = (instance: Instance, now: number): boolean =>
-  dayTwoOf(instance, now).asleepSince !== undefined
 
 /** The engine refreshes with the kubeconfig in the state: it gets that of this vCluster. */
 const putAccess = Effect.fnUntraced(function* ({ own, key, call, backup }: Restore) {
@@ -78,6 +50,7 @@ const finish = Effect.fnUntraced(function* (restore: Restore) {
   const { own, inHost, key, backup } = restore
   if (yield* hasData(restore)) {
     yield* step(`the vCluster of ${formatKey(key)} has its data back already: it is left as it is`)
+    yield* tidyStorage(restore)
   } else {
     const { instance } = yield* getInstance(own, key.name)
     if (instance.metadata.annotations?.[ANNOTATION_SLEEP] !== "true") {
@@ -93,7 +66,7 @@ const finish = Effect.fnUntraced(function* (restore: Restore) {
     "awake",
     (now) => now.metadata.annotations?.[ANNOTATION_SLEEP] === undefined && isUp(now),
   )
-  const { cluster } = yield* takeSnapshot(inHost, backup.manifest.kubeSystemUID)
+  const cluster = yield* lookAtCluster(inHost, backup.manifest.kubeSystemUID)
   if (cluster === "unknown") {
     return yield* cannot(`what came of the vCluster's database of ${formatKey(key)} is cut off: ${AGAIN}`)
   }
@@ -119,9 +92,7 @@ const tellClone = Effect.fnUntraced(function* ({ kept }: Restore) {
 })
 
 const readKept = (backup: Backup) =>
-  Schema.decodeEffect(Schema.fromJsonString(KeptInstance))(
-    new TextDecoder().decode(partOf(backup, parts.instance)),
-  ).pipe(
+  Schema.decodeEffect(Schema.fromJsonString(KeptInstance))(heldOf(backup, parts.instance)).pipe(
     Effect.mapError(() =>
       cannot(
         "the instance in the backup is not understood here: use the kubectl-pi of the release that made it",
@@ -136,11 +107,15 @@ export const restore = Command.make(
     file: fileFlag("The backup; - is standard input"),
     passphraseFile: passphraseFlag,
     operatorNamespace: operatorNamespaceFlag,
+    withoutStorage: Flag.Boolean("without-storage").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("Leave the storage root on the node as it is, though the backup has one"),
+    ),
   },
-  Effect.fnUntraced(function* ({ name, file, passphraseFile, operatorNamespace }) {
+  Effect.fnUntraced(function* ({ name, file, passphraseFile, operatorNamespace, withoutStorage }) {
     const given = yield* where
     const passphrase = yield* passphraseOf(passphraseFile, file, false)
-    const backup = yield* opened(file, yield* readBackup(file), passphrase)
+    const backup = yield* opened(yield* readBackup(file), passphrase)
     const { instance: from, id, createdAt } = backup.manifest
     const key = {
       namespace: given.namespace ?? from.namespace,
@@ -148,11 +123,14 @@ export const restore = Command.make(
     }
     const place = { ...given, namespace: operatorNamespace }
     const operator = yield* findOperator(place, "restore the state claim by hand")
+    const kept = yield* readKept(backup)
+    const isClone = formatKey(key) !== formatKey(from)
     const restore: Restore = {
       backup,
-      kept: yield* readKept(backup),
+      kept,
       key,
-      isClone: formatKey(key) !== formatKey(from),
+      isClone,
+      storageRoot: withoutStorage ? undefined : storageRootFor(backup, key, operator, isClone),
       own: { ...given, namespace: key.namespace },
       inHost: { ...given, namespace: hostNamespace(key) },
       call: { place, operator, key },
@@ -183,9 +161,9 @@ export const restore = Command.make(
       () => `${formatKey(key)}: its data is back, and the operator goes on with it`,
     )
     yield* step(
-      `what tenants had on volumes was not in the backup; kubectl pi status ${got} -n ${namespace} says when it is Ready`,
+      `what tenants had on ${restore.storageRoot === undefined ? "volumes" : "claims' volumes"} was not in the backup; kubectl pi status ${got} -n ${namespace} says when it is Ready`,
     )
-  }),
+  }, Effect.scoped),
 ).pipe(
   Command.withDescription(
     "Makes an instance out of a backup, under its name or as a copy under another one; interrupted, the same command goes on",

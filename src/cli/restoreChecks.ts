@@ -12,11 +12,10 @@ import { cannot, Kubectl, type PiError } from "./Kubectl.ts"
 import { findState, getIfThere, isThere } from "./Operator.ts"
 import { hasData, type Target } from "./restoreData.ts"
 import { checkPlaces } from "./restorePlaces.ts"
+import { checkStorage } from "./restoreStorage.ts"
 
 export interface Restore extends Target {
   readonly kept: KeptInstance
-  /** The operator. */
-  readonly call: Parameters<typeof findState>[0]
 }
 
 export const objectOf = ({ backup, kept, key, isClone }: Restore): string =>
@@ -183,6 +182,7 @@ export const check = Effect.fnUntraced(function* (restore: Restore) {
   yield* checkClientSecret(restore)
   yield* checkRights(restore)
   yield* checkPlaces(restore)
+  yield* checkStorage(restore)
   yield* kubectl
     .feed(own, ["create", "--dry-run=server", "--filename=-"], Redacted.make(objectOf(restore)))
     .pipe(

@@ -1,9 +1,9 @@
 // The database of a backup in place of the one that a vCluster has, while nothing of it runs. That it is there whole is written on the
 // claim that holds it: from then on it is its tenants', and no command overwrites it again.
-import { Effect, Option, Redacted, Schema } from "effect"
+import { Effect, Option, Redacted, Schema, Stream } from "effect"
 import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
 import { ANNOTATION_SLEEP } from "../schema/Names.ts"
-import { type Backup, newId, parts } from "./BackupFile.ts"
+import { newId, parts } from "./BackupFile.ts"
 import {
   ANNOTATION_RESTORED,
   CERTIFICATES,
@@ -17,9 +17,11 @@ import {
   restorePod,
   SYNCED,
 } from "./BackupObjects.ts"
+import type { Backup } from "./BackupReader.ts"
 import { getInstance } from "./Instance.ts"
 import { cannot, getJson, Kubectl, type Where } from "./Kubectl.ts"
-import { getIfThere, isThere } from "./Operator.ts"
+import { type findState, getIfThere, isThere } from "./Operator.ts"
+import { putStorage, tidyStorage } from "./restoreStorage.ts"
 import { AGAIN, step } from "./root.ts"
 
 export interface Target {
@@ -29,9 +31,13 @@ export interface Target {
   /** Where the instance is, and its host namespace. */
   readonly own: Where
   readonly inHost: Where
+  /** The operator. */
+  readonly call: Parameters<typeof findState>[0]
+  /** Where the storage root of the backup goes, if it has one and is to be put back. */
+  readonly storageRoot: string | undefined
 }
 
-export const partOf = ({ parts: all }: Backup, name: string): Uint8Array => all.get(name) ?? new Uint8Array()
+export const heldOf = ({ held }: Backup, name: string): string => new TextDecoder().decode(held.get(name))
 
 const Claim = Schema.Struct({
   metadata: Schema.Struct({
@@ -92,7 +98,7 @@ const removePods = Effect.fnUntraced(function* (inHost: Where, which: ReadonlyAr
 /** The same authorities and keys as before: what they have signed is good again. A copy gets its own. */
 const putCertificates = Effect.fnUntraced(function* ({ backup, inHost }: Target) {
   const kubectl = yield* Kubectl
-  const data: unknown = JSON.parse(new TextDecoder().decode(partOf(backup, parts.certificates)))
+  const data: unknown = JSON.parse(heldOf(backup, parts.certificates))
   const secret = {
     apiVersion: "v1",
     kind: "Secret",
@@ -125,13 +131,15 @@ export const putData = Effect.fnUntraced(function* (target: Target) {
   if (before.mark === backup.manifest.id) return
   const own = `begun-${run}`
   yield* markClaim(target, own, before.resourceVersion)
+  // Nothing of the instance runs that would write there.
+  yield* putStorage(target)
   // One of a command that was interrupted may be at work.
   yield* removePods(inHost, [RESTORE_POD])
   yield* kubectl.run(inHost, ["delete", ...SYNCED, "--timeout=300s"])
   yield* kubectl.feed(inHost, ["create", "--filename=-"], Redacted.make(JSON.stringify(pod)))
   yield* kubectl.run(inHost, ["wait", `pod/${RESTORE_POD}`, "--for=condition=Ready", "--timeout=600s"])
   yield* requireAsleep(target)
-  yield* kubectl.pipe(inHost, restoreCommand(run), partOf(backup, parts.vcluster))
+  yield* Stream.runDrain(kubectl.stream(inHost, restoreCommand(run), backup.part(parts.vcluster)))
   yield* removePods(inHost, [`--selector=${LABEL_RUN}=${run}`])
   if (!isClone) yield* putCertificates(target)
   yield* requireAsleep(target)
@@ -140,5 +148,6 @@ export const putData = Effect.fnUntraced(function* (target: Target) {
     return yield* cannot(`another command restores ${formatKey(key)}, too: when none is at work, ${AGAIN}`)
   }
   yield* markClaim(target, backup.manifest.id, after.resourceVersion)
+  yield* tidyStorage(target)
   yield* step(`the vCluster of ${formatKey(key)} has its data back`)
 })

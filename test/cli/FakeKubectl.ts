@@ -64,6 +64,14 @@ const fake = (answers: Answers, asked: Array<string>, fed: Array<string>) => {
         const content = Buffer.from(all.join("\n"), "latin1")
         return yield* gathered(Stream.make(content), whatOf(args), yield* Largest)
       }),
+    stream: (where, args, input) =>
+      Stream.unwrap(
+        Effect.gen(function* () {
+          const given = Buffer.concat(yield* Stream.runCollect(input))
+          const all = yield* Stream.runCollect(lines(where, args, given.toString("latin1")))
+          return Stream.make(Buffer.from(all.join("\n"), "latin1"))
+        }),
+      ),
     feed: (where, args, input) => {
       fed.push(Redacted.value(input))
       return Effect.map(Stream.runCollect(lines(where, args, Redacted.value(input))), (all) => all.join("\n"))

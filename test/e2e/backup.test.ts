@@ -1,10 +1,10 @@
 // An instance that is backed up, lost with all that was its (vCluster, directory of the node, state), and restored by an operator
 // that has another passphrase; and a copy of it beside it.
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { parse } from "yaml"
 import { hostNamespace } from "../../src/schema/Names.ts"
-import { storageRootBase } from "./support/Cluster.ts"
+import { onNode, storageRootBase } from "./support/Cluster.ts"
 import { inside, readKubeconfig } from "./support/Inside.ts"
 import {
   conditionOf,
@@ -62,9 +62,30 @@ const authority = async (of: Key): Promise<unknown> =>
   parse(await readKubeconfig(of)).clusters[0].cluster["certificate-authority-data"]
 const installedBy = async (of: Key) => conditionOf(await getInstance(of), "Installed")?.reason
 
+const rootOf = ({ namespace, name }: Key) => `${storageRootBase}/${namespace}/${name}`
+
+/** What tenants may leave on the node: links that lead out, odd modes and owners, holes, two names for a file, a pipe. */
+const fillStorage = (of: Key) =>
+  onNode(
+    ...["sh", "-euc"],
+    `mkdir -p ${rootOf(of)}/di-tenants/drill/deep; cd ${rootOf(of)}/di-tenants/drill
+    echo mine > file; chmod 2640 file; chown 1234:2345 file; touch -d 2020-01-02T03:04:05Z file
+    ln -s /etc/shadow out; ln -s ../../../../../../up up; ln -s file near; ln file second; mkfifo pipe
+    truncate -s 256M hole; echo end >> hole; chmod 1731 deep; chown 77:88 deep; touch 'deep/a name
+of two lines' deep/.hidden`,
+  )
+/** Names, kinds, modes, owners, times, sizes, blocks, links and contents of all that lies there. */
+const lookAtStorage = (of: Key) =>
+  onNode(
+    ...["sh", "-euc"],
+    `cd ${rootOf(of)}/di-tenants/drill; find . -printf '%p %y %m %U:%G %T@ %s %n %l\\n' | LC_ALL=C sort
+    cat file second; sha256sum hole; [ $(du -k hole | cut -f1) -lt 1024 ] && echo sparse; [ file -ef second ] && echo one`,
+  )
+
 describe("an instance that is backed up", { timeout: 1_800_000 }, () => {
   let before: ReadonlyArray<string> = []
   let ca: unknown
+  let stored = ""
 
   beforeAll(async () => {
     buildPlugin()
@@ -78,6 +99,8 @@ describe("an instance that is backed up", { timeout: 1_800_000 }, () => {
         await kubectl([...context, "apply", "-f", "-"], { input: JSON.stringify(object) })
     })
     await runsInside(key)
+    await fillStorage(key)
+    stored = await lookAtStorage(key)
     before = await uidsInside(key)
     ca = await authority(key)
   }, 3_600_000)
@@ -92,6 +115,16 @@ describe("an instance that is backed up", { timeout: 1_800_000 }, () => {
     assert.strictEqual(statSync(file).mode & 0o777, 0o600)
     assert.isFalse(readFileSync(file, "latin1").includes("tenant"))
     assert.strictEqual((await getInstance(key)).status?.phase, "Ready")
+  })
+
+  it("has its storage root in it, too, if it may be asleep meanwhile", async () => {
+    rmSync(file)
+    const said = await pi("backup", key.name, "-n", key.namespace, "-f", file, ...withPassphrase, "--storage")
+    assert.strictEqual(said.exitCode, 0, said.err)
+    assert.match(said.err, /is put to sleep, .*\n.*is being woken/)
+    await untilReady(key)
+    await runsInside(key)
+    assert.strictEqual(await lookAtStorage(key), stored)
   })
 
   it("is not restored over what is there", async () => {
@@ -113,6 +146,15 @@ describe("an instance that is backed up", { timeout: 1_800_000 }, () => {
     await leader()
   })
 
+  it("is not put over files that lie in its storage root", async () => {
+    await onNode("sh", "-euc", `mkdir -p ${rootOf(key)}; echo other > ${rootOf(key)}/other`)
+    const said = await pi("restore", "-f", file, ...withPassphrase)
+    assert.strictEqual(said.exitCode, 1)
+    assert.match(said.err, /storage root \S+\/backup\/one on the node is not empty \(other lies there\)/)
+    assert.isFalse(await exists("pi", key.name, "-n", key.namespace))
+    await onNode("rm", "-rf", rootOf(key))
+  })
+
   it("comes back as it was, though the restore and the operator are ended in the middle", async () => {
     const first = startPi("restore", "-f", file, ...withPassphrase)
     await untilTrue("it is made", () => exists("pi", key.name, "-n", key.namespace))
@@ -129,6 +171,8 @@ describe("an instance that is backed up", { timeout: 1_800_000 }, () => {
     await untilReady(key)
     await runsInside(key)
     assert.deepStrictEqual(await uidsInside(key), before)
+    assert.strictEqual(await lookAtStorage(key), stored)
+    assert.notInclude(await onNode("ls", "-A", rootOf(key)), "kubectl-pi")
     assert.strictEqual(await authority(key), ca)
     assert.strictEqual(await installedBy(key), "SpecChanged")
     assert.strictEqual(
@@ -137,12 +181,19 @@ describe("an instance that is backed up", { timeout: 1_800_000 }, () => {
     )
   })
 
+  it("is restored already where the same is asked for again", async () => {
+    const said = await pi("restore", "-f", file, ...withPassphrase)
+    assert.strictEqual(said.exitCode, 0, said.err)
+    assert.match(said.out, /its data is back since \S+, from this backup: nothing is left to do/)
+  })
+
   it("is copied under another name, beside the first one", async () => {
     const said = await pi("restore", copy.name, "-f", file, ...withPassphrase)
     assert.strictEqual(said.exitCode, 0, said.err)
     await untilReady(copy)
     await runsInside(copy)
     assert.deepStrictEqual(await uidsInside(copy), before)
+    assert.strictEqual(await lookAtStorage(copy), stored)
     assert.notStrictEqual(await authority(copy), ca)
     assert.strictEqual(await installedBy(copy), "SpecChanged")
     assert.notStrictEqual(hostNamespace(copy), hostNamespace(key))

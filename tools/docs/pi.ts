@@ -44,6 +44,7 @@ export const piHelp: Effect.Effect<string, unknown> = Effect.gen(function* () {
         feed: () => Effect.succeed(""),
         pipe: () => Effect.succeed(new Uint8Array()),
         run: () => Effect.succeed(""),
+        stream: () => Stream.empty,
         lines: () => Stream.empty,
       }),
     ).pipe(Layer.provideMerge(NodeServices.layer)),
