@@ -5,8 +5,9 @@ import { Command } from "effect/cli"
 import { detectsIn, memoOf } from "../schema/DayTwo.ts"
 import { ANNOTATION_APPROVED, ANNOTATION_PLAN, historyConfigMapName, PLAN_KEY } from "../schema/Names.ts"
 import { approvalOf, deeds, differing, objectsOf, type Plan, PlansText } from "../schema/Plan.ts"
+import { epochMillis } from "../schema/Time.ts"
 import { readConfigMap } from "./history.ts"
-import type { Instance } from "./Instance.ts"
+import { conditionOf, type Instance } from "./Instance.ts"
 import { cannot } from "./Kubectl.ts"
 import { answer, answerNothing, instanceArgument, where } from "./root.ts"
 import { ageOf, Colours, type Paint, painter, plain, table } from "./Words.ts"
@@ -25,8 +26,25 @@ const noPlan = ({ metadata }: Instance): string => {
 const list = (title: string, names: ReadonlyArray<string>): ReadonlyArray<string> =>
   names.length === 0 ? [] : ["", title, ...names.map((name) => `  ${plain(name)}`)]
 
+/** Whether an install or a repair of just this has come to its end since the plan was made. */
+const isApplied = (plan: Plan, instance: Instance): boolean => {
+  const { installedVersion, lastRepair } = instance.status ?? {}
+  const installed = conditionOf(instance, "Installed")
+  const isOfPlan =
+    installedVersion === plan.version && (installed?.observedGeneration ?? 0) >= plan.generation
+  return (
+    isOfPlan &&
+    installed?.status === "True" &&
+    [installed.lastTransitionTime, lastRepair].some(
+      (time) => time !== undefined && epochMillis(time) > epochMillis(plan.madeAt),
+    )
+  )
+}
+
 /** Why a plan is not of what there is now; nothing where it is, as far as can be seen from here. */
-const outdated = (plan: Plan, { metadata }: Instance): string | undefined => {
+const outdated = (plan: Plan, instance: Instance): string | undefined => {
+  const { metadata } = instance
+  if (isApplied(plan, instance)) return "it has been applied since"
   const { generation = plan.generation } = metadata
   if (plan.generation !== generation) return `the spec is generation ${generation} by now`
   return plan.outdated === undefined ? undefined : "package, settings or state have changed; it is made again"

@@ -82,7 +82,9 @@ const finish = Effect.fnUntraced(function* (restore: Restore) {
 
 const tellClone = Effect.fnUntraced(function* ({ kept }: Restore) {
   const lost = notCloned(kept)
-  yield* step("a copy: it shares nothing with the first one, and has certificates and addresses of its own")
+  yield* step(
+    "a copy, with certificates and addresses of its own: passwords, keys and tokens that are kept inside are those of the first one, and open it",
+  )
   if (lost.length > 0) yield* step(`left out, because the first one has it: ${lost.join(", ")}`)
   const foreign = notClonedMetadata(kept)
   if (foreign.length > 0)

@@ -986,6 +986,32 @@ describe("plan", () => {
     }),
   )
 
+  it.effect("that has been applied since says so; one of what is installed, made after that, does not", () =>
+    Effect.gen(function* () {
+      const applied = (at: string) => ({
+        ...instance,
+        status: {
+          installedVersion: made.version,
+          conditions: [
+            { type: "Installed", status: "True", observedGeneration: generation, lastTransitionTime: at },
+          ],
+        },
+      })
+      const since = yield* runPi(
+        ["plan", "one"],
+        answers(kept({ spec: made }), applied("2026-01-01T00:00:01Z")),
+      )
+      assert.include(since.out, "Outdated: it has been applied since")
+      for (const of of [
+        applied("2025-12-31T23:59:59Z"),
+        { ...applied("2026-01-01T00:00:01Z"), status: { installedVersion: "6.0.21" } },
+      ]) {
+        const said = yield* runPi(["plan", "one"], answers(kept({ spec: made }), of))
+        assert.notInclude(said.out, "Outdated")
+      }
+    }),
+  )
+
   it.effect("has the drift report as a part of its own, and says where it is none any more", () =>
     Effect.gen(function* () {
       const memo = (kept: object) => ({
