@@ -3,14 +3,24 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Command } from "effect/cli"
 import { detectsIn, memoOf } from "../schema/DayTwo.ts"
-import { ANNOTATION_APPROVED, ANNOTATION_PLAN, historyConfigMapName, PLAN_KEY } from "../schema/Names.ts"
+import { DRIFT, HistoryText, LOOK, type PastOperation } from "../schema/History.ts"
+import {
+  ANNOTATION_APPROVED,
+  ANNOTATION_PLAN,
+  HISTORY_KEY,
+  historyConfigMapName,
+  PLAN_KEY,
+} from "../schema/Names.ts"
 import { approvalOf, deeds, differing, objectsOf, type Plan, PlansText } from "../schema/Plan.ts"
 import { epochMillis } from "../schema/Time.ts"
 import { readConfigMap } from "./history.ts"
-import { conditionOf, type Instance } from "./Instance.ts"
+import type { Instance } from "./Instance.ts"
 import { cannot } from "./Kubectl.ts"
 import { answer, answerNothing, instanceArgument, where } from "./root.ts"
 import { ageOf, Colours, type Paint, painter, plain, table } from "./Words.ts"
+
+/** Of one that cannot be read nothing is known; `kubectl pi history` says so. */
+const decodeHistory = Schema.decodeUnknownOption(HistoryText)
 
 const noPlan = ({ metadata }: Instance): string => {
   const { name, namespace } = metadata
@@ -27,24 +37,24 @@ const list = (title: string, names: ReadonlyArray<string>): ReadonlyArray<string
   names.length === 0 ? [] : ["", title, ...names.map((name) => `  ${plain(name)}`)]
 
 /** Whether an install or a repair of just this has come to its end since the plan was made. */
-const isApplied = (plan: Plan, instance: Instance): boolean => {
-  const { installedVersion, lastRepair } = instance.status ?? {}
-  const installed = conditionOf(instance, "Installed")
-  const isOfPlan =
-    installedVersion === plan.version && (installed?.observedGeneration ?? 0) >= plan.generation
-  return (
-    isOfPlan &&
-    installed?.status === "True" &&
-    [installed.lastTransitionTime, lastRepair].some(
-      (time) => time !== undefined && epochMillis(time) > epochMillis(plan.madeAt),
-    )
+const isApplied = (plan: Plan, operations: ReadonlyArray<PastOperation>): boolean =>
+  operations.some(
+    ({ what, outcome, version, generation, startedAt }) =>
+      what !== LOOK &&
+      what !== DRIFT &&
+      outcome === "succeeded" &&
+      version === plan.version &&
+      generation === plan.generation &&
+      epochMillis(startedAt) > epochMillis(plan.madeAt),
   )
-}
 
 /** Why a plan is not of what there is now; nothing where it is, as far as can be seen from here. */
-const outdated = (plan: Plan, instance: Instance): string | undefined => {
-  const { metadata } = instance
-  if (isApplied(plan, instance)) return "it has been applied since"
+const outdated = (
+  plan: Plan,
+  { metadata }: Instance,
+  operations: ReadonlyArray<PastOperation>,
+): string | undefined => {
+  if (isApplied(plan, operations)) return "it has been applied since"
   const { generation = plan.generation } = metadata
   if (plan.generation !== generation) return `the spec is generation ${generation} by now`
   return plan.outdated === undefined ? undefined : "package, settings or state have changed; it is made again"
@@ -90,9 +100,15 @@ const rowsOf = (plan: Plan, none: string | undefined, paint: Paint): ReadonlyArr
   ]
 }
 
-export const planText = (plan: Plan, instance: Instance, now: number, paint: Paint): string => {
+const planText = (
+  plan: Plan,
+  instance: Instance,
+  operations: ReadonlyArray<PastOperation>,
+  now: number,
+  paint: Paint,
+): string => {
   const made = ageOf(plan.madeAt, now) ?? "?"
-  const why = outdated(plan, instance)
+  const why = outdated(plan, instance, operations)
   const head = [
     `Version ${plain(plan.version)} with the spec of generation ${plan.generation}, looked at ${made} ago`,
     ...(why === undefined ? [] : [`${paint("yellow", "Outdated:")} ${why}`]),
@@ -144,9 +160,13 @@ export const plan = Command.make(
       return yield* answerNothing(null, noPlan(instance))
     const now = yield* Clock.currentTimeMillis
     const paint = painter(yield* Colours)
+    const operations = Option.match(decodeHistory(data[HISTORY_KEY]), {
+      onNone: () => [],
+      onSome: (history) => history.operations,
+    })
     yield* answer(kept, () =>
       [
-        ...made.map((plan) => planText(plan, instance, now, paint)),
+        ...made.map((plan) => planText(plan, instance, operations, now, paint)),
         ...(drift === undefined ? [] : [driftText(drift, instance, now, paint)]),
       ].join("\n\n"),
     )

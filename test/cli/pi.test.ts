@@ -986,29 +986,42 @@ describe("plan", () => {
     }),
   )
 
-  it.effect("that has been applied since says so; one of what is installed, made after that, does not", () =>
+  it.effect("that has been applied since says so, and no other", () =>
     Effect.gen(function* () {
-      const applied = (at: string) => ({
-        ...instance,
-        status: {
-          installedVersion: made.version,
-          conditions: [
-            { type: "Installed", status: "True", observedGeneration: generation, lastTransitionTime: at },
-          ],
-        },
-      })
-      const since = yield* runPi(
-        ["plan", "one"],
-        answers(kept({ spec: made }), applied("2026-01-01T00:00:01Z")),
-      )
-      assert.include(since.out, "Outdated: it has been applied since")
-      for (const of of [
-        applied("2025-12-31T23:59:59Z"),
-        { ...applied("2026-01-01T00:00:01Z"), status: { installedVersion: "6.0.21" } },
-      ]) {
-        const said = yield* runPi(["plan", "one"], answers(kept({ spec: made }), of))
-        assert.notInclude(said.out, "Outdated")
+      const install = {
+        what: "install",
+        why: "VersionChanged",
+        version: made.version,
+        generation,
+        startedAt: "2026-01-01T00:00:00.001Z",
+        outcome: "succeeded",
+        changed: [],
       }
+      const asked = (operation: object) =>
+        runPi(["plan", "one"], {
+          [PI]: instance,
+          [HISTORY]: {
+            items: [
+              {
+                data: {
+                  "plan.json": JSON.stringify(kept({ spec: made })),
+                  "history.json": JSON.stringify({ format: 1, operations: [operation] }),
+                },
+              },
+            ],
+          },
+        })
+      assert.include((yield* asked(install)).out, "Outdated: it has been applied since")
+      const others: ReadonlyArray<object> = [
+        { startedAt: made.madeAt },
+        { what: "plan" },
+        { what: "drift report" },
+        { version: "6.0.21" },
+        { generation: generation - 1 },
+        { outcome: "failed" },
+        { changed: "of no release" },
+      ]
+      for (const other of others) assert.notInclude((yield* asked({ ...install, ...other })).out, "Outdated")
     }),
   )
 
