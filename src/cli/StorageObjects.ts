@@ -95,6 +95,17 @@ const inPod = (name: string, stdin: boolean, script: string): ReadonlyArray<stri
   `cd ${MOUNT}; ${script}`,
 ]
 
+/** What lies in these folders, each by what no other thing of its name has: its inode, and when that was made, where the disk knows it. */
+const inventory = (...folders: ReadonlyArray<string>): string =>
+  `find ${folders.join(" ")} -mindepth 1 -maxdepth 1 -printf '%i %B@ %f\\0' | LC_ALL=C sort -z`
+
+/**
+ * Whether all that had come is still there, in its place or on its way to it. What a restore that was given up has left counts for nothing
+ * once somebody has taken the rest away.
+ */
+const isWhole = (id: string): string =>
+  `[ -e ${staging(id)}/whole ] && [ "$(${inventory(".", `${staging(id)}/new`)} | LC_ALL=C comm -z -23 ${staging(id)}/whole - | wc -c)" = 0 ]`
+
 const xattrs = "--acls --xattrs --xattrs-include='user.*' --xattrs-include='security.capability'"
 
 /** Links as links, holes as holes, sockets not at all. Zipped, so that it is known to be whole. Fails where a file changes meanwhile. */
@@ -112,7 +123,7 @@ export const lookCommand = (name: string, id: string, isCustom: boolean) =>
   inPod(
     name,
     false,
-    `if [ -e ${staging(id)}/whole ]; then echo whole; exit; fi; found=$(${trees(isCustom)}); if [ -n "$found" ]; then echo "there $found" | head -n 1; elif [ -d ${staging(id)} ]; then echo begun; else echo empty; fi`,
+    `if ${isWhole(id)}; then echo whole; exit; fi; found=$(${trees(isCustom)}); if [ -n "$found" ]; then echo "there $found" | head -n 1; elif [ -d ${staging(id)} ]; then echo begun; else echo empty; fi`,
   )
 
 /** Into a folder that nobody knows: no link leads out of it. */
@@ -120,7 +131,8 @@ export const unpackCommand = (name: string, id: string) =>
   inPod(
     name,
     true,
-    `rm -rf ${STAGING}*; mkdir -m 700 ${staging(id)} ${staging(id)}/new; tar --extract --gzip --file=- --numeric-owner --same-owner --preserve-permissions --delay-directory-restore ${xattrs} --directory=${staging(id)}/new; sync; : > ${staging(id)}/whole; sync`,
+    // What is made in a folder with the bit of its group gets that bit, too; five digits take it away.
+    `rm -rf ${STAGING}*; mkdir ${staging(id)}; chmod 00700 ${staging(id)}; mkdir -m 700 ${staging(id)}/new; tar --extract --gzip --file=- --numeric-owner --same-owner --preserve-permissions --delay-directory-restore ${xattrs} --directory=${staging(id)}/new; sync; ${inventory(`${staging(id)}/new`)} > ${staging(id)}/all; mv ${staging(id)}/all ${staging(id)}/whole; sync`,
   )
 
 /** Each by one rename, whatever its name; again does the rest. */
@@ -130,7 +142,7 @@ export const placeCommand = (name: string, id: string, isCustom: boolean) => {
   return inPod(
     name,
     false,
-    `[ -e ${staging(id)}/whole ]; find ${staging(id)}/new -mindepth 1 -maxdepth 1 -exec sh -euc '${move}' sh {} +; ${isCustom ? "" : own}sync`,
+    `${isWhole(id)} || { echo "it has not come whole" >&2; exit 1; }; find ${staging(id)}/new -mindepth 1 -maxdepth 1 -exec sh -euc '${move}' sh {} +; ${isCustom ? "" : own}sync`,
   )
 }
 

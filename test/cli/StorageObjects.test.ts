@@ -1,12 +1,14 @@
 // What a backup and a restore run over a storage root, with the tar of this machine.
 import { execFileSync, spawnSync } from "node:child_process"
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -114,6 +116,42 @@ describe("a storage root", () => {
     run(to, unpackCommand("pod", "01"), archive)
     assert.isFalse(existsSync(join(folder, "new")))
     assert.deepStrictEqual(readdirSync(to), [".kubectl-pi-restore-01"])
+  })
+
+  it("is put back anew where somebody has taken away what a restore that was given up had put there", () => {
+    const archive = run(filled("four"), readCommand("pod", false)).stdout
+    const given = (name: string) => {
+      const to = made(name)
+      assert.strictEqual(run(to, unpackCommand("pod", "01"), archive).status, 0)
+      assert.strictEqual(run(to, placeCommand("pod", "01", false)).status, 0)
+      assert.strictEqual(said(to), "whole")
+      return to
+    }
+    const cleared = given("cleared")
+    for (const name of readdirSync(cleared))
+      if (!name.startsWith(".")) rmSync(join(cleared, name), { recursive: true })
+    assert.strictEqual(said(cleared), "begun")
+    assert.notStrictEqual(run(cleared, placeCommand("pod", "01", false)).status, 0)
+    const another = given("another")
+    // Of another instance that has lived there since.
+    renameSync(join(another, "di-tenants"), join(folder, "moved"))
+    mkdirSync(join(another, "di-tenants"))
+    assert.match(said(another), /^there \S+$/)
+    const part = given("part")
+    rmSync(join(part, "of\ntwo lines"))
+    assert.match(said(part), /^there \S+$/)
+  })
+
+  it("has the modes that it had, whatever the folder that it comes into has", () => {
+    const from = filled("five")
+    chmodSync(join(from, "di-tenants/x"), 0o700)
+    const archive = run(from, readCommand("pod", true)).stdout
+    const to = made("group")
+    chmodSync(to, 0o2775)
+    assert.strictEqual(run(to, unpackCommand("pod", "01"), archive).status, 0)
+    assert.strictEqual(run(to, placeCommand("pod", "01", true)).status, 0)
+    assert.strictEqual(lstatSync(join(to, "di-tenants/x")).mode & 0o7777, 0o700)
+    assert.strictEqual(lstatSync(to).mode & 0o7777, 0o2775)
   })
 
   it("that has a file of the same name by now is not overwritten", () => {
