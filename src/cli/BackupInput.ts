@@ -1,4 +1,5 @@
 // Where the file of a backup goes and comes from, and the passphrase for it: never an argument, never the environment.
+import { createReadStream } from "node:fs"
 import path from "node:path"
 import { Effect, FileSystem, Option, type PlatformError, Redacted, Stdio, Stream } from "effect"
 import { Flag, Prompt } from "effect/cli"
@@ -94,24 +95,29 @@ export const readBackup = Effect.fnUntraced(function* (file: string) {
           ),
         ),
       )
-  if (file !== STREAM) return { name: file, bytes: read(file) } satisfies Source
-  const { stdin } = yield* Stdio.Stdio
+  const found = file === STREAM ? undefined : yield* Effect.option(fs.stat(file))
+  // A folder, and what is not there, say so when they are read.
+  const isPipe = found?._tag === "Some" && found.value.type !== "File" && found.value.type !== "Directory"
+  if (file !== STREAM && !isPipe) return { name: file, bytes: read(file) } satisfies Source
+  const name = isPipe ? file : "standard input"
+  const cannotRead = () => cannot(`${isPipe ? `--file ${file}` : name} cannot be read`)
+  // Not by Effect's own: it reads at offsets, which a pipe does not have.
+  const once = isPipe
+    ? Stream.suspend(() => Stream.fromAsyncIterable<Uint8Array, PiError>(createReadStream(file), cannotRead))
+    : Stream.mapError((yield* Stdio.Stdio).stdin, cannotRead)
   const cannotKeep = (error: PlatformError.PlatformError) =>
     cannot(
-      `what comes from standard input cannot be kept in the folder for temporary files (${reasonOf(error)}): TMPDIR in the environment names another one, with room for it`,
+      `what comes from ${name} cannot be kept in the folder for temporary files (${reasonOf(error)}): TMPDIR in the environment names another one, with room for it`,
     )
   const folder = yield* Effect.mapError(fs.makeTempDirectoryScoped({ prefix: "kubectl-pi-" }), cannotKeep)
   const kept = path.join(folder, "backup.age")
   yield* Effect.scoped(
     Effect.gen(function* () {
       const opened = yield* Effect.mapError(fs.open(kept, { flag: "wx", mode: 0o600 }), cannotKeep)
-      yield* stdin.pipe(
-        Stream.mapError(() => cannot("standard input cannot be read")),
-        Stream.runForEach((chunk) => Effect.mapError(opened.writeAll(chunk), cannotKeep)),
-      )
+      yield* Stream.runForEach(once, (chunk) => Effect.mapError(opened.writeAll(chunk), cannotKeep))
     }),
   )
-  return { name: "standard input", bytes: read(kept) } satisfies Source
+  return { name, bytes: read(kept) } satisfies Source
 })
 
 /** Before anything is done: what there is stays as it is. */

@@ -1,5 +1,15 @@
 // `kubectl pi backup` and `restore` over a cluster that remembers what is done, interrupted at any call of it.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { execFileSync, spawn } from "node:child_process"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gunzipSync, gzipSync } from "node:zlib"
@@ -602,6 +612,40 @@ describe("a restore", () => {
           [...cluster.world.removed],
           ["services", "endpoints", "endpointslices.discovery.k8s.io"],
         )
+      }),
+    ),
+  )
+
+  it.effect("of what can be read only once keeps it in a file of its own, as long as it takes", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file } = yield* backupIn(folder)
+        const pipe = join(folder, "pipe")
+        const temporary = join(folder, "tmp")
+        mkdirSync(temporary)
+        execFileSync("mkfifo", [pipe])
+        const before = process.env.TMPDIR
+        process.env.TMPDIR = temporary
+        const cluster = yield* makeCluster({})
+        const seen = new Set<string>()
+        cluster.world.meanwhile = () => {
+          for (const entry of readdirSync(temporary, { recursive: true, withFileTypes: true })) {
+            const { mode } = statSync(join(entry.parentPath, entry.name))
+            seen.add(`${entry.isFile() ? "file" : "folder"} ${(mode & 0o777).toString(8)}`)
+          }
+        }
+        const feeding = spawn("sh", ["-c", `cat "${file}" > "${pipe}"`])
+        try {
+          const said = yield* run(["restore", "-f", pipe], folder, cluster)
+          assert.strictEqual(said.exitCode, 0, said.err)
+          assert.deepStrictEqual(brief(cluster.told), whole)
+          assert.deepStrictEqual([...seen].toSorted(), ["file 600", "folder 700"])
+          assert.deepStrictEqual(readdirSync(temporary), [])
+        } finally {
+          feeding.kill()
+          if (before === undefined) delete process.env.TMPDIR
+          else process.env.TMPDIR = before
+        }
       }),
     ),
   )
