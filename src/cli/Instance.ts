@@ -1,6 +1,6 @@
 // An instance as this program looks at it: as much of it as can be read, whatever the operator's release.
 import { Effect, Schema } from "effect"
-import { getJson, type Where } from "./Kubectl.ts"
+import { getJson, Kubectl, type Where } from "./Kubectl.ts"
 
 const Condition = Schema.Struct({
   type: Schema.String,
@@ -52,3 +52,9 @@ export const getInstance = (where: Where, name: string) =>
   getJson(Instance, where, [RESOURCE, name]).pipe(
     Effect.map((instance) => ({ instance, where: { ...where, namespace: instance.metadata.namespace } })),
   )
+
+/** `annotation`: `<name>=<value>`, or `<name>-` to take it away. */
+export const annotateInstance = Effect.fnUntraced(function* (where: Where, name: string, annotation: string) {
+  const kubectl = yield* Kubectl
+  yield* kubectl.run(where, ["annotate", RESOURCE, name, "--overwrite", annotation])
+})

@@ -48,13 +48,13 @@ export class Kubectl extends Context.Service<
       args: ReadonlyArray<string>,
       input: Redacted.Redacted,
     ) => Effect.Effect<string, PiError>
-    /** Bytes on its standard input and from its standard output, as they are. */
+    /** What `stream` gives, held at once; fails where it is more than can be. */
     readonly pipe: (
       where: Where,
       args: ReadonlyArray<string>,
-      input: Uint8Array,
+      input: Stream.Stream<Uint8Array, PiError>,
     ) => Effect.Effect<Uint8Array, PiError>
-    /** The same as they come, however many; what it is given is asked for as it is taken. */
+    /** Bytes on its standard input and from its standard output, as they come, however many; what it is given is asked for as it is taken. */
     readonly stream: (
       where: Where,
       args: ReadonlyArray<string>,
@@ -207,9 +207,7 @@ const make = (program: string) =>
       run: (where, args) => whole(lines(where, args)),
       stream,
       pipe: (where, args, input) =>
-        Effect.flatMap(Largest, (largest) =>
-          gathered(bytes(where, args, Stream.make(input)), whatOf(args), largest),
-        ),
+        Effect.flatMap(Largest, (largest) => gathered(stream(where, args, input), whatOf(args), largest)),
       feed: (where, args, input) =>
         whole(lines(where, args, Stream.make(new TextEncoder().encode(Redacted.value(input))))),
     })

@@ -2,7 +2,7 @@
 import { Data, Effect, Option, Schema, Stream } from "effect"
 import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
 import { Claim } from "../services/Backup/Claims.ts"
-import { cannot, gathered, getJson, Kubectl, Largest, type PiError, type Where, whatOf } from "./Kubectl.ts"
+import { cannot, getJson, Kubectl, type PiError, type Where } from "./Kubectl.ts"
 import { SELECTOR } from "./logs.ts"
 import { Deployments, type Operator, operatorOf } from "./RotationObjects.ts"
 import { plain } from "./Words.ts"
@@ -75,10 +75,18 @@ const Found = Schema.fromJsonString(
 
 export class StateBusy extends Data.TaggedError("StateBusy")<{ readonly what: string }> {}
 
-interface Call {
+/** The operator, in its namespace, and the instance that it is asked about. */
+export interface Call {
   readonly place: Where
   readonly operator: Operator
   readonly key: InstanceKey
+}
+
+/** With where the instance is, and its host namespace. */
+export interface Place {
+  readonly call: Call
+  readonly own: Where
+  readonly inHost: Where
 }
 
 /** A program that was killed has no words. */
@@ -100,8 +108,7 @@ const run = Effect.fnUntraced(function* (
     ...["exec", "--stdin", `deployment/${deployment.metadata.name}`, `--container=${container.name}`, "--"],
     ...["node", PROGRAM, mode, `--state-dir=${stateDir}`, `--instance=${formatKey(key)}`, ...args],
   ]
-  const all = gathered(kubectl.stream(place, command, input), whatOf(command), yield* Largest)
-  return yield* Effect.mapError(all, ({ message }) => {
+  return yield* Effect.mapError(kubectl.pipe(place, command, input), ({ message }) => {
     if (message.includes("Cannot find module")) {
       return cannot(
         `the operator in namespace ${place.namespace} is of a release that cannot do this: upgrade it first`,

@@ -31,7 +31,7 @@ import { findStorage, withStorageRoot } from "./backupStorage.ts"
 import { RESOURCE } from "./Instance.ts"
 import { cannot, getJson, Kubectl, type Where } from "./Kubectl.ts"
 import { operatorNamespaceFlag } from "./logs.ts"
-import { exportState, findOperator, findState, getIfThere } from "./Operator.ts"
+import { exportState, findOperator, findState, getIfThere, type Place } from "./Operator.ts"
 import { answer, instanceArgument, root, where } from "./root.ts"
 import { plain } from "./Words.ts"
 
@@ -53,7 +53,7 @@ export const readSecret = Effect.fnUntraced(function* (where: Where, name: strin
 /** The database of its vCluster, and whether it is that of the cluster that the state is of. */
 const takeSnapshot = Effect.fnUntraced(function* (inHost: Where, kubeSystemUID: string) {
   const kubectl = yield* Kubectl
-  const snapshot = yield* kubectl.pipe(inHost, snapshotCommand, new Uint8Array())
+  const snapshot = yield* kubectl.pipe(inHost, snapshotCommand, Stream.empty)
   return { snapshot, cluster: yield* clusterOf(Stream.make(snapshot), kubeSystemUID) }
 })
 
@@ -88,13 +88,6 @@ interface Taken {
   readonly kubeSystemUID: string
   readonly stateFormat: number
   readonly versions: Manifest["versions"]
-}
-
-interface Place {
-  readonly call: Parameters<typeof findState>[0]
-  /** Where the instance is, and its host namespace. */
-  readonly own: Where
-  readonly inHost: Where
 }
 
 const BEGUN = "an operation has begun"
@@ -213,7 +206,7 @@ export const backup = Command.make(
     ])
     const size = yield* storage === undefined
       ? writeBackup(file, sealed(about, contents, passphrase))
-      : withStorageRoot({ ...at, key }, storage, (content) =>
+      : withStorageRoot(at, storage, (content) =>
           writeBackup(file, sealed(about, contents, passphrase, content)),
         )
     const told = `backup ${about.id} of ${formatKey(key)}, platform ${versions.platform}: ${size} bytes`

@@ -3,23 +3,17 @@
 import { once } from "node:events"
 import { createGunzip } from "node:zlib"
 import { Effect, Schema, Stream } from "effect"
-import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
+import { formatKey } from "../schema/InstanceKey.ts"
 import { ANNOTATION_PAUSED, ANNOTATION_SLEEP } from "../schema/Names.ts"
 import { CONTROL_PLANE, placesOf, type WholeInstance } from "./BackupObjects.ts"
 import { dayTwoOf } from "./dayTwo.ts"
-import { getInstance, RESOURCE } from "./Instance.ts"
-import { cannot, getJson, Kubectl, PiError, type Where } from "./Kubectl.ts"
-import type { findState } from "./Operator.ts"
+import { annotateInstance, getInstance } from "./Instance.ts"
+import { cannot, getJson, Kubectl, PiError } from "./Kubectl.ts"
+import type { Place } from "./Operator.ts"
 import { step } from "./root.ts"
 import { readCommand } from "./StorageObjects.ts"
 import { markedRoot, requireOneNode, withStorage } from "./storageRoot.ts"
 import { isAsleep, untilIs } from "./untilIs.ts"
-
-interface Place {
-  readonly call: Parameters<typeof findState>[0]
-  readonly own: Where
-  readonly inHost: Where
-}
 
 /** Where it is, before anything is changed. */
 export const findStorage = Effect.fnUntraced(function* (
@@ -63,18 +57,14 @@ const sleepOf = Effect.fnUntraced(function* ({ own, inHost, call }: Place) {
   return JSON.stringify([instance.metadata.uid, since, metadata.uid, metadata.generation])
 })
 
-const annotate = Effect.fnUntraced(function* ({ own, call }: Place, annotation: string) {
-  const kubectl = yield* Kubectl
-  yield* kubectl.run(own, ["annotate", RESOURCE, call.key.name, "--overwrite", annotation])
-})
-
 /** `use` gets what fails if it was not asleep all the time. It is woken whatever comes of it. */
 const whileAsleep = <A, E, R>(
   place: Place,
   use: (stillAsleep: Effect.Effect<void, PiError, Kubectl>) => Effect.Effect<A, E, R>,
 ): Effect.Effect<A, E | PiError, R | Kubectl> => {
-  const about = formatKey(place.call.key)
-  const wake = annotate(place, `${ANNOTATION_SLEEP}-`).pipe(
+  const { key } = place.call
+  const about = formatKey(key)
+  const wake = annotateInstance(place.own, key.name, `${ANNOTATION_SLEEP}-`).pipe(
     Effect.andThen(step(`${about} is being woken`)),
     Effect.catch(({ message }) =>
       step(`${about} is still asleep (${message}): take annotation ${ANNOTATION_SLEEP} away`),
@@ -84,11 +74,11 @@ const whileAsleep = <A, E, R>(
     `${about} was woken while its storage root was read, by somebody else: there is no backup; give the command again`,
   )
   return Effect.acquireUseRelease(
-    annotate(place, `${ANNOTATION_SLEEP}=true`),
+    annotateInstance(place.own, key.name, `${ANNOTATION_SLEEP}=true`),
     () =>
       Effect.gen(function* () {
         yield* step(`${about} is put to sleep, for as long as its storage root is read`)
-        yield* untilIs({ own: place.own, key: place.call.key }, "asleep", isAsleep)
+        yield* untilIs({ own: place.own, key }, "asleep", isAsleep)
         const before = yield* sleepOf(place)
         if (before === undefined) return yield* woken
         return yield* use(
@@ -121,12 +111,12 @@ const requireWhole = async function* (content: AsyncIterable<Uint8Array>) {
 
 /** `use` gets all that lies there, as it is read: it fails at its end where it was not of one moment. */
 export const withStorageRoot = <A, E, R>(
-  place: Place & { readonly key: InstanceKey },
+  place: Place,
   { root, isCustom }: { readonly root: string; readonly isCustom: boolean },
   use: (content: Stream.Stream<Uint8Array, PiError>) => Effect.Effect<A, E, R>,
 ): Effect.Effect<A, E | PiError, R | Kubectl> =>
   whileAsleep(place, (stillAsleep) =>
-    withStorage({ call: place.call, key: place.key, root, readOnly: true }, (where, pod) =>
+    withStorage({ call: place.call, root, readOnly: true }, (where, pod) =>
       Effect.gen(function* () {
         const kubectl = yield* Kubectl
         const read = kubectl.stream(where, readCommand(pod, isCustom), Stream.empty)

@@ -19,7 +19,7 @@ import { getInstance } from "./Instance.ts"
 import { cannot, Kubectl } from "./Kubectl.ts"
 import { operatorNamespaceFlag } from "./logs.ts"
 import { adaptState, findOperator, importState } from "./Operator.ts"
-import { annotate, check, objectOf, type Restore } from "./restoreChecks.ts"
+import { annotate, check, GO_BACK, objectOf, type Restore } from "./restoreChecks.ts"
 import { forgetData, hasData, heldOf, putData } from "./restoreData.ts"
 import { storageRootFor, tidyStorage } from "./restoreStorage.ts"
 import { AGAIN, answer, instanceNamed, step, where } from "./root.ts"
@@ -144,7 +144,7 @@ export const restore = Command.make(
       return yield* answer(
         { namespace, name: got, id, ...(standing.at === undefined ? {} : { restoredAt: standing.at }) },
         () =>
-          `${formatKey(key)}: its data is back${plain(since)}, from this backup: nothing is left to do. To go back to the backup, delete the instance first`,
+          `${formatKey(key)}: its data is back${plain(since)}, from this backup: nothing is left to do. ${GO_BACK}`,
       )
     }
     const isOnItsWay = standing._tag === "Begun"

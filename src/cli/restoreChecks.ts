@@ -7,16 +7,18 @@ import { ANNOTATION_RESTORE, kubeconfigSecretName } from "../schema/Names.ts"
 import { restoringWords } from "../schema/Restoring.ts"
 import { clientSecretOf, type KeptInstance, restoredInstance } from "./BackupObjects.ts"
 import { SecretData } from "./backup.ts"
-import { Instance, RESOURCE } from "./Instance.ts"
+import { annotateInstance, Instance, RESOURCE } from "./Instance.ts"
 import { cannot, Kubectl, type PiError } from "./Kubectl.ts"
 import { findState, getIfThere, isThere } from "./Operator.ts"
-import { hasData, type Target } from "./restoreData.ts"
+import { hasData } from "./restoreData.ts"
 import { checkPlaces } from "./restorePlaces.ts"
-import { checkStorage } from "./restoreStorage.ts"
+import { checkStorage, type Target } from "./restoreStorage.ts"
 
 export interface Restore extends Target {
   readonly kept: KeptInstance
 }
+
+export const GO_BACK = "To go back to the backup, delete the instance first"
 
 export const objectOf = ({ backup, kept, key, isClone }: Restore): string =>
   JSON.stringify(restoredInstance(kept, key, backup.manifest.id, isClone))
@@ -59,14 +61,14 @@ const standingOf = Effect.fnUntraced(function* (
     if (isHeld && there.status?.installedVersion === undefined) return { _tag: "Begun" }
     if (isHeld) {
       return yield* cannot(
-        `${about} is restored from this backup already, and has had its data back: annotation ${ANNOTATION_RESTORE} was put on it again, and holds it until it is taken away. To go back to the backup, delete the instance first`,
+        `${about} is restored from this backup already, and has had its data back: annotation ${ANNOTATION_RESTORE} was put on it again, and holds it until it is taken away. ${GO_BACK}`,
       )
     }
     if (yield* isWhole(restore, found)) {
       return { _tag: "Done", ...(found.restoredAt === undefined ? {} : { at: found.restoredAt }) }
     }
     return yield* cannot(
-      `${about} was restored from this backup, and has another vCluster by now: nothing is restored over it. To go back to the backup, delete the instance first`,
+      `${about} was restored from this backup, and has another vCluster by now: nothing is restored over it. ${GO_BACK}`,
     )
   }
   return yield* cannot(
@@ -74,10 +76,8 @@ const standingOf = Effect.fnUntraced(function* (
   )
 })
 
-export const annotate = Effect.fnUntraced(function* ({ own, key }: Restore, annotation: string) {
-  const kubectl = yield* Kubectl
-  yield* kubectl.run(own, ["annotate", RESOURCE, key.name, "--overwrite", annotation])
-})
+export const annotate = ({ own, key }: Restore, annotation: string) =>
+  annotateInstance(own, key.name, annotation)
 
 /** What the operator has to be for it. */
 const checkOperator = Effect.fnUntraced(function* (
@@ -181,7 +181,7 @@ export const check = Effect.fnUntraced(function* (restore: Restore) {
   }
   yield* checkClientSecret(restore)
   yield* checkRights(restore)
-  yield* checkPlaces(restore)
+  yield* checkPlaces(restore, restore.kept)
   yield* checkStorage(restore)
   yield* kubectl
     .feed(own, ["create", "--dry-run=server", "--filename=-"], Redacted.make(objectOf(restore)))

@@ -1,7 +1,7 @@
 // The database of a backup in place of the one that a vCluster has, while nothing of it runs. That it is there whole is written on the
 // claim that holds it: from then on it is its tenants', and no command overwrites it again.
 import { Effect, Option, Redacted, Schema, Stream } from "effect"
-import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
+import { formatKey } from "../schema/InstanceKey.ts"
 import { ANNOTATION_SLEEP } from "../schema/Names.ts"
 import { newId, parts } from "./BackupFile.ts"
 import {
@@ -20,22 +20,9 @@ import {
 import type { Backup } from "./BackupReader.ts"
 import { getInstance } from "./Instance.ts"
 import { cannot, getJson, Kubectl, type Where } from "./Kubectl.ts"
-import { type findState, getIfThere, isThere } from "./Operator.ts"
-import { putStorage, tidyStorage } from "./restoreStorage.ts"
+import { getIfThere, isThere } from "./Operator.ts"
+import { putStorage, type Target, tidyStorage } from "./restoreStorage.ts"
 import { AGAIN, step } from "./root.ts"
-
-export interface Target {
-  readonly backup: Backup
-  readonly key: InstanceKey
-  readonly isClone: boolean
-  /** Where the instance is, and its host namespace. */
-  readonly own: Where
-  readonly inHost: Where
-  /** The operator. */
-  readonly call: Parameters<typeof findState>[0]
-  /** Where the storage root of the backup goes, if it has one and is to be put back. */
-  readonly storageRoot: string | undefined
-}
 
 export const heldOf = ({ held }: Backup, name: string): string => new TextDecoder().decode(held.get(name))
 

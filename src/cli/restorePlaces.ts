@@ -1,13 +1,14 @@
 // What of the node a backup asks for, and somebody else has by now: the operator would find it after the vCluster is up, so it is
 // looked at before anything is changed.
 import { Effect, Schema } from "effect"
-import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
+import { formatKey } from "../schema/InstanceKey.ts"
 import { hostNamespace } from "../schema/Names.ts"
 import { storageRootProblem, storageRootsOverlap } from "../schema/StorageRoot.ts"
-import { placesOf } from "./BackupObjects.ts"
+import { type KeptInstance, placesOf } from "./BackupObjects.ts"
 import { RESOURCE } from "./Instance.ts"
-import { cannot, getJson, type Kubectl, type PiError, type Where } from "./Kubectl.ts"
-import { findClaims } from "./Operator.ts"
+import { cannot, getJson, type Kubectl, type PiError } from "./Kubectl.ts"
+import { type Call, findClaims } from "./Operator.ts"
+import type { Target } from "./restoreStorage.ts"
 import { step } from "./root.ts"
 
 interface Held {
@@ -57,10 +58,8 @@ const ifAllowed = <A, R>(what: string, look: Effect.Effect<ReadonlyArray<A>, PiE
   )
 
 /** What instances have, by the operator's records; and what others ask for, that it has not given them yet. */
-const heldByInstances = Effect.fnUntraced(function* (
-  call: Parameters<typeof findClaims>[0],
-  key: InstanceKey,
-) {
+const heldByInstances = Effect.fnUntraced(function* (call: Call) {
+  const { key } = call
   const had = (yield* findClaims(call)).map(
     ({ instance, storageRoot, isDefaultRoot, httpNodePort }): Held => ({
       by: `instance ${instance}`,
@@ -78,7 +77,7 @@ const heldByInstances = Effect.fnUntraced(function* (
   return [...had, ...(yield* asked)]
 })
 
-const heldByServices = (place: Where, key: InstanceKey) =>
+const heldByServices = ({ place, key }: Call) =>
   ifAllowed(
     "a Service",
     Effect.map(getJson(Services, place, ["services", "--all-namespaces"]), ({ items }) =>
@@ -94,7 +93,7 @@ const heldByServices = (place: Where, key: InstanceKey) =>
 
 const copyInstead = "or restore a copy, under another name, which begins without it"
 
-export const rootTaken = (root: string, held: ReadonlyArray<Held>): string | undefined => {
+const rootTaken = (root: string, held: ReadonlyArray<Held>): string | undefined => {
   const holder = held.find(
     (each) =>
       each.root !== undefined &&
@@ -107,7 +106,7 @@ export const rootTaken = (root: string, held: ReadonlyArray<Held>): string | und
     : `spec.platform.storageRoot ${root} of the backup overlaps ${holder.root} of ${holder.by}: delete that one, ${copyInstead}`
 }
 
-export const portTaken = (port: number, held: ReadonlyArray<Held>): string | undefined => {
+const portTaken = (port: number, held: ReadonlyArray<Held>): string | undefined => {
   const holder = held.find((each) => each.port === port)
   return holder === undefined
     ? undefined
@@ -115,21 +114,14 @@ export const portTaken = (port: number, held: ReadonlyArray<Held>): string | und
 }
 
 /** A copy asks for nothing of the node. */
-export const checkPlaces = Effect.fnUntraced(function* ({
-  isClone,
-  kept,
-  call,
-  key,
-}: {
-  readonly isClone: boolean
-  readonly kept: { readonly spec: unknown }
-  readonly call: Parameters<typeof findClaims>[0]
-  readonly key: InstanceKey
-}): Effect.fn.Return<void, PiError, Kubectl> {
-  const { root, port } = placesOf(kept.spec)
+export const checkPlaces = Effect.fnUntraced(function* (
+  { isClone, call }: Target,
+  { spec }: KeptInstance,
+): Effect.fn.Return<void, PiError, Kubectl> {
+  const { root, port } = placesOf(spec)
   if (isClone || (root === undefined && port === undefined)) return
-  const held = yield* heldByInstances(call, key)
-  const services = port === undefined ? [] : yield* heldByServices(call.place, key)
+  const held = yield* heldByInstances(call)
+  const services = port === undefined ? [] : yield* heldByServices(call)
   const taken =
     (root === undefined ? undefined : rootTaken(root, held)) ??
     (port === undefined ? undefined : portTaken(port, [...held, ...services]))

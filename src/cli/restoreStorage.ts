@@ -6,7 +6,7 @@ import { instanceHash } from "../schema/Names.ts"
 import { defaultStorageRoot } from "../schema/StorageRoot.ts"
 import type { Backup } from "./BackupReader.ts"
 import { cannot, Kubectl, type Where } from "./Kubectl.ts"
-import type { findState } from "./Operator.ts"
+import type { Place } from "./Operator.ts"
 import type { Operator } from "./RotationObjects.ts"
 import { AGAIN, step } from "./root.ts"
 import {
@@ -20,12 +20,12 @@ import {
 import { markedRoot, requireOneNode, withStorage } from "./storageRoot.ts"
 import { plain } from "./Words.ts"
 
-interface Restored {
+/** What is restored, and where to. */
+export interface Target extends Place {
   readonly backup: Backup
   readonly key: InstanceKey
   readonly isClone: boolean
-  readonly inHost: Where
-  readonly call: Parameters<typeof findState>[0]
+  /** Where the storage root of the backup goes, if it has one and is to be put back. */
   readonly storageRoot: string | undefined
 }
 
@@ -43,9 +43,9 @@ export const storageRootFor = (
       : manifest.storage.root
 
 /** Whether what the backup has is a part of the root alone. */
-const hasTrees = ({ backup }: Restored): boolean => backup.manifest.storage?.isCustom === true
+const hasTrees = ({ backup }: Target): boolean => backup.manifest.storage?.isCustom === true
 
-const lookIn = Effect.fnUntraced(function* (restore: Restored, where: Where, pod: string) {
+const lookIn = Effect.fnUntraced(function* (restore: Target, where: Where, pod: string) {
   const kubectl = yield* Kubectl
   const said = yield* kubectl.run(where, lookCommand(pod, restore.backup.manifest.id, hasTrees(restore)))
   const [what = "", ...more] = said.trim().split(" ")
@@ -56,18 +56,18 @@ const occupied = (root: string, found: string): string =>
   `the storage root ${root} on the node is not empty (${plain(found)} lies there), and nothing is put over it: move it away if nobody needs it, or leave it as it is with --without-storage`
 
 /** Nothing is put over what lies there: that is looked at before anything is changed. */
-export const checkStorage = Effect.fnUntraced(function* (restore: Restored) {
-  const { storageRoot: root, call, key } = restore
+export const checkStorage = Effect.fnUntraced(function* (restore: Target) {
+  const { storageRoot: root, call } = restore
   if (root === undefined) return
   yield* requireOneNode(call)
-  const { what, found } = yield* withStorage({ call, key, root, readOnly: true }, (where, pod) =>
+  const { what, found } = yield* withStorage({ call, root, readOnly: true }, (where, pod) =>
     lookIn(restore, where, pod),
   )
   if (what === "there") return yield* cannot(occupied(root, found))
 })
 
 /** While nothing of the instance runs, and no other command does the same. */
-export const putStorage = Effect.fnUntraced(function* (restore: Restored) {
+export const putStorage = Effect.fnUntraced(function* (restore: Target) {
   const { storageRoot: root, call, key, inHost, backup } = restore
   if (root === undefined) return
   const kubectl = yield* Kubectl
@@ -91,16 +91,16 @@ export const putStorage = Effect.fnUntraced(function* (restore: Restored) {
     }
     yield* kubectl.run(where, placeCommand(pod, id, hasTrees(restore)))
   })
-  yield* withStorage({ call, key, root, readOnly: false }, put)
+  yield* withStorage({ call, root, readOnly: false }, put)
   yield* step(`the storage root ${root} of ${formatKey(key)} has its files back`)
 })
 
 /** Once nobody asks any more whether it is whole. */
-export const tidyStorage = Effect.fnUntraced(function* (restore: Restored) {
-  const { storageRoot: root, call, key, backup } = restore
+export const tidyStorage = Effect.fnUntraced(function* (restore: Target) {
+  const { storageRoot: root, call, backup } = restore
   if (root === undefined) return
   const kubectl = yield* Kubectl
-  yield* withStorage({ call, key, root, readOnly: false }, (where, pod) =>
+  yield* withStorage({ call, root, readOnly: false }, (where, pod) =>
     kubectl.run(where, tidyCommand(pod, backup.manifest.id)),
   )
 })

@@ -4,8 +4,7 @@ import { Command } from "effect/cli"
 import { ANNOTATION_RECONCILE_REQUESTED } from "../schema/Names.ts"
 import { APPROVAL, MAINTENANCE_WINDOW } from "./Documentation.ts"
 import { dayTwoOf } from "./dayTwo.ts"
-import { getInstance, RESOURCE } from "./Instance.ts"
-import { Kubectl } from "./Kubectl.ts"
+import { annotateInstance, getInstance } from "./Instance.ts"
 import { WHETHER_ONE_LEADS } from "./logs.ts"
 import { answer, instanceArgument, where } from "./root.ts"
 import { waitingOf } from "./status.ts"
@@ -14,7 +13,6 @@ export const retry = Command.make(
   "retry",
   { name: instanceArgument },
   Effect.fnUntraced(function* ({ name }) {
-    const kubectl = yield* Kubectl
     const found = yield* getInstance(yield* where, name)
     const about = `${found.instance.metadata.namespace}/${name}`
     const now = yield* Clock.currentTimeMillis
@@ -26,13 +24,7 @@ export const retry = Command.make(
       )
     }
     const requestedAt = DateTime.formatIso(yield* DateTime.now)
-    yield* kubectl.run(found.where, [
-      "annotate",
-      RESOURCE,
-      name,
-      "--overwrite",
-      `${ANNOTATION_RECONCILE_REQUESTED}=${requestedAt}`,
-    ])
+    yield* annotateInstance(found.where, name, `${ANNOTATION_RECONCILE_REQUESTED}=${requestedAt}`)
     const { pausedSince, sleeps, windowOpens } = dayTwoOf(found.instance, now)
     const held: Readonly<Record<string, string>> = {
       [MAINTENANCE_WINDOW]: `when the window opens, ${windowOpens ?? "at its time"}`,

@@ -1,14 +1,12 @@
 // A pod over an instance's storage root, for as long as it is used: what a backup and a restore have of the node. It is made by whoever runs
 // the command, and needs no right of the operator's.
 import { Effect, Redacted, Schema } from "effect"
-import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
+import { formatKey } from "../schema/InstanceKey.ts"
 import { ANNOTATION_STORAGE_ROOT } from "../schema/Names.ts"
 import { newId } from "./BackupFile.ts"
 import { cannot, getJson, Kubectl, type PiError, type Where } from "./Kubectl.ts"
-import type { findState } from "./Operator.ts"
+import type { Call } from "./Operator.ts"
 import { cleanupNamespaceOf, storagePod } from "./StorageObjects.ts"
-
-type Call = Parameters<typeof findState>[0]
 
 const Nodes = Schema.Struct({ items: Schema.Array(Schema.Unknown) })
 const Namespace = Schema.Struct({
@@ -43,12 +41,10 @@ export const markedRoot = Effect.fnUntraced(function* (inHost: Where) {
 export const withStorage = <A, E, R>(
   {
     call,
-    key,
     root,
     readOnly,
   }: {
     readonly call: Call
-    readonly key: InstanceKey
     readonly root: string
     readonly readOnly: boolean
   },
@@ -56,7 +52,7 @@ export const withStorage = <A, E, R>(
 ): Effect.Effect<A, E | PiError, R | Kubectl> =>
   Effect.gen(function* () {
     const kubectl = yield* Kubectl
-    const { place, operator } = call
+    const { place, operator, key } = call
     const namespace = cleanupNamespaceOf(operator, place.namespace ?? "")
     const where = { ...place, namespace }
     const name = `pi-storage-${newId()}`

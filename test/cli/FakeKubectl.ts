@@ -55,23 +55,20 @@ const fake = (answers: Answers, asked: Array<string>, fed: Array<string>) => {
     const text = typeof given === "string" ? given : JSON.stringify(given)
     return Stream.fromIterable(text.split("\n"))
   }
+  const stream: Kubectl["Service"]["stream"] = (where, args, input) =>
+    Stream.unwrap(
+      Effect.gen(function* () {
+        const given = Buffer.concat(yield* Stream.runCollect(input))
+        const all = yield* Stream.runCollect(lines(where, args, given.toString("latin1")))
+        return Stream.make(Buffer.from(all.join("\n"), "latin1"))
+      }),
+    )
   return Layer.succeed(Kubectl, {
     lines: (where, args) => lines(where, args),
     run: (where, args) => Effect.map(Stream.runCollect(lines(where, args)), (all) => all.join("\n")),
     pipe: (where, args, input) =>
-      Effect.gen(function* () {
-        const all = yield* Stream.runCollect(lines(where, args, Buffer.from(input).toString("latin1")))
-        const content = Buffer.from(all.join("\n"), "latin1")
-        return yield* gathered(Stream.make(content), whatOf(args), yield* Largest)
-      }),
-    stream: (where, args, input) =>
-      Stream.unwrap(
-        Effect.gen(function* () {
-          const given = Buffer.concat(yield* Stream.runCollect(input))
-          const all = yield* Stream.runCollect(lines(where, args, given.toString("latin1")))
-          return Stream.make(Buffer.from(all.join("\n"), "latin1"))
-        }),
-      ),
+      Effect.flatMap(Largest, (largest) => gathered(stream(where, args, input), whatOf(args), largest)),
+    stream,
     feed: (where, args, input) => {
       fed.push(Redacted.value(input))
       return Effect.map(Stream.runCollect(lines(where, args, Redacted.value(input))), (all) => all.join("\n"))
