@@ -203,6 +203,9 @@ export const CLAIM = `data-${CONTROL_PLANE}-0`
 export const chartVersionOf = ({ metadata }: ControlPlane): string =>
   (metadata.labels?.chart ?? "").replace(/^vcluster-/, "")
 
+/** Of a container in which programs are called: it waits for a line that nobody sends. */
+export const idle = { command: ["/bin/sh", "-c", "read _"], stdin: true }
+
 /** Runs nothing by itself: vCluster's own program is called in it, with the volume that the control plane has left. */
 export const restorePod = ({ metadata, spec }: ControlPlane, run: string) => {
   const { containers, volumes = [], ...placing } = spec.template.spec
@@ -222,12 +225,10 @@ export const restorePod = ({ metadata, spec }: ControlPlane, run: string) => {
       // Where this program dies.
       activeDeadlineSeconds: 3600,
       terminationGracePeriodSeconds: 1,
-      // Waits for a line that nobody sends.
       containers: [
         {
           ...container,
-          command: ["/bin/sh", "-c", "read _"],
-          stdin: true,
+          ...idle,
           env: [...(container.env ?? []), { name: RUN, value: run }],
         },
       ],
@@ -243,16 +244,21 @@ export const restorePod = ({ metadata, spec }: ControlPlane, run: string) => {
 const storage = (path: string): string =>
   Buffer.from(JSON.stringify({ type: "container", container: { path } })).toString("base64")
 
-const inSyncer = (pod: string, stdin: boolean, script: string): ReadonlyArray<string> => [
-  "exec",
-  ...(stdin ? ["--stdin"] : []),
-  pod,
-  `--container=${SYNCER}`,
-  "--",
-  "/bin/sh",
-  "-c",
-  script,
-]
+/** How a script is run in a container; `flags` are those of its shell. */
+export const inShell =
+  (container: string, flags: string) =>
+  (pod: string, stdin: boolean, script: string): ReadonlyArray<string> => [
+    "exec",
+    ...(stdin ? ["--stdin"] : []),
+    pod,
+    `--container=${container}`,
+    "--",
+    "/bin/sh",
+    flags,
+    script,
+  ]
+
+const inSyncer = inShell(SYNCER, "-c")
 
 /** The database at one revision, read through the server that has it open. */
 export const snapshotCommand = inSyncer(

@@ -1,6 +1,8 @@
 // The pod by which a backup and a restore reach an instance's storage root on the node, and what is run in it. Pure.
 import { formatKey, type InstanceKey } from "../schema/InstanceKey.ts"
 import { ANNOTATION_INSTANCE, GROUP, instanceHash } from "../schema/Names.ts"
+import { STORAGE_ROOT_BASE } from "../schema/StorageRoot.ts"
+import { idle, inShell } from "./BackupObjects.ts"
 import { flagOf, type Operator } from "./RotationObjects.ts"
 
 /** Which instance's storage root a pod has: one of a command that was killed is found by it. */
@@ -13,7 +15,7 @@ export const cleanupNamespaceOf = ({ container }: Operator, operatorNamespace: s
   flagOf(container.args ?? [], "--cleanup-namespace", operatorNamespace)
 
 export const storageRootBaseOf = ({ container }: Operator): string =>
-  flagOf(container.args ?? [], "--storage-root-base", "/var/lib/kubesolo/instances")
+  flagOf(container.args ?? [], "--storage-root-base", STORAGE_ROOT_BASE)
 
 /** A backup only reads. `DirectoryOrCreate`, because a pod over one that is not there would never start. */
 export const storagePod = ({
@@ -52,9 +54,7 @@ export const storagePod = ({
         name: CONTAINER,
         image: operator.container.image,
         imagePullPolicy: "IfNotPresent",
-        // Waits for a line that nobody sends.
-        command: ["/bin/sh", "-c", "read _"],
-        stdin: true,
+        ...idle,
         // Root, because files there are of whoever the tenants run as; of its powers those that read and make them as they were.
         securityContext: {
           runAsUser: 0,
@@ -84,16 +84,8 @@ const trees = (isCustom: boolean): string =>
     ? "ls -A | grep -x -e di-tenants -e di-framework || true"
     : `ls -A | grep -v -e '^${STAGING.replace(".", "\\.")}' || true`
 
-const inPod = (name: string, stdin: boolean, script: string): ReadonlyArray<string> => [
-  "exec",
-  ...(stdin ? ["--stdin"] : []),
-  name,
-  `--container=${CONTAINER}`,
-  "--",
-  "/bin/sh",
-  "-euc",
-  `cd ${MOUNT}; ${script}`,
-]
+const run = inShell(CONTAINER, "-euc")
+const inPod = (name: string, stdin: boolean, script: string) => run(name, stdin, `cd ${MOUNT}; ${script}`)
 
 /** What lies in these folders, each by what no other thing of its name has: its inode, and when that was made, where the disk knows it. */
 const inventory = (...folders: ReadonlyArray<string>): string =>

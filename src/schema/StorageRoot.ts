@@ -11,6 +11,9 @@ export const normalisePath = (path: string): string => {
   return `/${parts.join("/")}`
 }
 
+/** Of an operator that is given no other base. */
+export const STORAGE_ROOT_BASE = "/var/lib/kubesolo/instances"
+
 /** `<base>/<namespace>/<name>`: what `deletionPolicy: Delete` removes. */
 export const defaultStorageRoot = (base: string, key: InstanceKey): string =>
   normalisePath(`${base}/${key.namespace}/${key.name}`)

@@ -3,9 +3,7 @@ import path from "node:path"
 import { Effect, Option, Schema } from "effect"
 import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
 import { Disk, unless } from "../Disk/Disk.ts"
-import { InstanceRecord } from "../StateStore/StateStore.ts"
-
-const decodeRecord = Schema.decodeOption(Schema.fromJsonString(InstanceRecord))
+import { instancesOf, recordIn } from "./StateCopy.ts"
 
 export const Claim = Schema.Struct({
   /** `<namespace>/<name>` */
@@ -24,15 +22,8 @@ const foldersIn = Effect.fnUntraced(function* (folder: string) {
 })
 
 const claimIn = Effect.fnUntraced(function* (folder: string, instance: string) {
-  const disk = yield* Disk
-  const content = yield* disk
-    .readFile(path.join(folder, "instance.json"))
-    .pipe(unless(["ENOENT"], new Uint8Array()))
   // One that waits for its data has given up what it had.
-  const record = Option.filter(
-    decodeRecord(new TextDecoder().decode(content)),
-    ({ restoring }) => restoring === undefined,
-  )
+  const record = Option.filter(yield* recordIn(folder), ({ restoring }) => restoring === undefined)
   return Option.map(record, ({ storageRoot, installed }): Claim => {
     const port = installed?.httpNodePort
     return {
@@ -47,7 +38,7 @@ const claimIn = Effect.fnUntraced(function* (folder: string, instance: string) {
 
 /** Of every instance but this one. A record that cannot be read claims nothing. */
 export const claimsBeside = Effect.fn("Backup.claimsBeside")(function* (stateDir: string, key: InstanceKey) {
-  const base = path.join(stateDir, "instances")
+  const base = yield* instancesOf(stateDir)
   const claims: Array<Claim> = []
   for (const namespace of yield* foldersIn(base)) {
     for (const name of yield* foldersIn(path.join(base, namespace))) {

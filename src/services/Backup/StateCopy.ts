@@ -52,7 +52,7 @@ const isLeftOut = (file: string): boolean =>
 /** What an operation writes without having begun anything. */
 const isAside = (file: string): boolean => file === HISTORY
 
-const instancesOf = Effect.fnUntraced(function* (stateDir: string) {
+export const instancesOf = Effect.fnUntraced(function* (stateDir: string) {
   const disk = yield* Disk
   return path.join(yield* disk.realpath(stateDir), "instances")
 })
@@ -133,7 +133,7 @@ const restoredIn = Effect.fnUntraced(function* (
   return { restored, ...(restoredAt === "" ? {} : { restoredAt }) }
 })
 
-const recordIn = Effect.fnUntraced(function* (folder: string) {
+export const recordIn = Effect.fnUntraced(function* (folder: string) {
   return Option.flatMap(yield* readText(path.join(folder, RECORD)), decodeRecord)
 })
 

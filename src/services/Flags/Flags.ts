@@ -3,6 +3,7 @@
 import { Duration, Effect, Option, Result } from "effect"
 import { CliError, Flag } from "effect/cli"
 import type { Amounts } from "../../schema/Quota.ts"
+import { STORAGE_ROOT_BASE } from "../../schema/StorageRoot.ts"
 import * as Forms from "./Forms.ts"
 
 /** A flag that takes a value. One that does not fit is named with its flag and with what was expected. */
@@ -47,7 +48,7 @@ export const flags = {
     Forms.nodePath,
     "storage-root-base",
     "Node path of default storage roots: <base>/<namespace>/<name>",
-  ).pipe(Flag.withDefault("/var/lib/kubesolo/instances")),
+  ).pipe(Flag.withDefault(STORAGE_ROOT_BASE)),
   installTimeout: duration(
     "install-timeout",
     "An install or repair that takes longer is cancelled, has failed and is tried again",
