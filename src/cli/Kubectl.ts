@@ -94,6 +94,10 @@ export const gathered = Effect.fnUntraced(function* <E, R>(
 const unreadable =
   /^stat .*: |^error loading config file |^invalid configuration: |couldn't get version\/kind/
 
+/** RBAC's own words: admission refuses as Forbidden, too. */
+const lacksRight = /\(Forbidden\).*User "[^"]*" cannot /s
+const violatesPodSecurity = /\(Forbidden\).*violates PodSecurity/s
+
 /** kubectl's first words are the error's kind; the way out follows from them and from where it was to look. */
 export const explained = (stderr: string, { kubeconfig }: Where = {}): string => {
   const words = stderr
@@ -106,8 +110,14 @@ export const explained = (stderr: string, { kubeconfig }: Where = {}): string =>
   if (/doesn't have a resource type "?platforminstances/.test(words)) {
     return "this cluster has no PlatformInstances: install the operator's chart, or name another cluster with --context"
   }
-  if (/\(Forbidden\)/.test(words)) {
+  if (lacksRight.test(words)) {
     return `${words}\nAsk whoever runs the cluster for that right; docs/kubectl-pi.md lists what each command needs`
+  }
+  if (violatesPodSecurity.test(words)) {
+    return `${words}\nThat is no missing right: the namespace does not admit such a pod. Its label pod-security.kubernetes.io/enforce=privileged does; docs/install.md says of which namespace the operator needs it`
+  }
+  if (/\(Forbidden\)/.test(words)) {
+    return `${words}\nThat is no missing right: an admission check of the cluster, or a quota, refuses it as it is; whoever runs the cluster knows which`
   }
   if (/\(NotFound\)/.test(words)) {
     return `${words}\nkubectl get pi --all-namespaces lists what there is; -n names another namespace`

@@ -32,7 +32,7 @@ import { RESOURCE } from "./Instance.ts"
 import { cannot, getJson, Kubectl, type Where } from "./Kubectl.ts"
 import { operatorNamespaceFlag } from "./logs.ts"
 import { exportState, findOperator, findState, getIfThere, type Place } from "./Operator.ts"
-import { answer, instanceArgument, root, where } from "./root.ts"
+import { answer, instanceArgument, root, step, where } from "./root.ts"
 import { plain } from "./Words.ts"
 
 /** How often state and database are taken, until no operation has come between. */
@@ -188,7 +188,9 @@ export const backup = Command.make(
     const at: Place = { call: { place, operator, key }, own, inHost }
     yield* checkWhole(found)
     const storage = withStorage ? yield* findStorage(at, found) : undefined
-    const taken = yield* take(at, statePassphrase)
+    const tellInterrupted = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+      Effect.onInterrupt(work, () => step(`interrupted: there is no backup of ${formatKey(key)}`))
+    const taken = yield* tellInterrupted(take(at, statePassphrase))
     const { versions, stateFormat, kubeSystemUID } = taken
     const about: Omit<Manifest, "parts"> = {
       format: storage === undefined ? BACKUP_FORMAT : STORAGE_FORMAT,
@@ -204,11 +206,13 @@ export const backup = Command.make(
       [parts.vcluster, taken.snapshot],
       [parts.certificates, Buffer.from(JSON.stringify(taken.certificates))],
     ])
-    const size = yield* storage === undefined
-      ? writeBackup(file, sealed(about, contents, passphrase))
-      : withStorageRoot(at, storage, (content) =>
-          writeBackup(file, sealed(about, contents, passphrase, content)),
-        )
+    const size = yield* tellInterrupted(
+      storage === undefined
+        ? writeBackup(file, sealed(about, contents, passphrase))
+        : withStorageRoot(at, storage, (content) =>
+            writeBackup(file, sealed(about, contents, passphrase, content)),
+          ),
+    )
     const told = `backup ${about.id} of ${formatKey(key)}, platform ${versions.platform}: ${size} bytes`
     const rest =
       storage === undefined

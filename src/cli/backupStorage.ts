@@ -12,7 +12,7 @@ import { cannot, getJson, Kubectl, PiError } from "./Kubectl.ts"
 import type { Place } from "./Operator.ts"
 import { step } from "./root.ts"
 import { readCommand } from "./StorageObjects.ts"
-import { markedRoot, requireOneNode, withStorage } from "./storageRoot.ts"
+import { markedRoot, requireAdmitted, requireOneNode, withStorage } from "./storageRoot.ts"
 import { isAsleep, untilIs } from "./untilIs.ts"
 
 /** Where it is, before anything is changed. */
@@ -26,7 +26,9 @@ export const findStorage = Effect.fnUntraced(function* (
     )
   }
   yield* requireOneNode(call)
-  return { root: yield* markedRoot(inHost), isCustom: placesOf(spec).root !== undefined }
+  const root = yield* markedRoot(inHost)
+  yield* requireAdmitted({ call, root, readOnly: true })
+  return { root, isCustom: placesOf(spec).root !== undefined }
 })
 
 const ControlPlane = Schema.Struct({

@@ -152,8 +152,9 @@ export const restore = Command.make(
       `backup ${id} of ${formatKey(from)}, made ${createdAt}${isOnItsWay ? ", is on its way already" : ""}`,
     )
     if (restore.isClone) yield* tellClone(restore)
-    if (!isOnItsWay) yield* begin(restore)
-    yield* finish(restore).pipe(
+    const restoring = isOnItsWay ? finish(restore) : Effect.andThen(begin(restore), finish(restore))
+    yield* restoring.pipe(
+      Effect.onInterrupt(() => step(`interrupted: ${formatKey(key)} is not restored yet; ${AGAIN}`)),
       Effect.tapError(({ message }) =>
         message.includes(AGAIN) ? Effect.void : step(`it is not at its end yet: ${AGAIN}`),
       ),

@@ -17,7 +17,7 @@ import {
   tidyCommand,
   unpackCommand,
 } from "./StorageObjects.ts"
-import { markedRoot, requireOneNode, withStorage } from "./storageRoot.ts"
+import { markedRoot, requireAdmitted, requireOneNode, withStorage } from "./storageRoot.ts"
 import { plain } from "./Words.ts"
 
 /** What is restored, and where to. */
@@ -60,6 +60,8 @@ export const checkStorage = Effect.fnUntraced(function* (restore: Target) {
   const { storageRoot: root, call } = restore
   if (root === undefined) return
   yield* requireOneNode(call)
+  // The one that only looks may be admitted where the one that writes is not.
+  yield* requireAdmitted({ call, root, readOnly: false })
   const { what, found } = yield* withStorage({ call, root, readOnly: true }, (where, pod) =>
     lookIn(restore, where, pod),
   )

@@ -37,28 +37,21 @@ export const markedRoot = Effect.fnUntraced(function* (inHost: Where) {
     : root
 })
 
-/** `use` gets the pod's place and name. */
-export const withStorage = <A, E, R>(
-  {
-    call,
-    root,
-    readOnly,
-  }: {
-    readonly call: Call
-    readonly root: string
-    readonly readOnly: boolean
-  },
-  use: (where: Where, pod: string) => Effect.Effect<A, E, R>,
-): Effect.Effect<A, E | PiError, R | Kubectl> =>
-  Effect.gen(function* () {
+interface Storage {
+  readonly call: Call
+  readonly root: string
+  readonly readOnly: boolean
+}
+
+const podFor = ({ call: { place, operator, key }, root, readOnly }: Storage) => {
+  const namespace = cleanupNamespaceOf(operator, place.namespace ?? "")
+  const name = `pi-storage-${newId()}`
+  const manifest = storagePod({ name, namespace, key, operator, root, readOnly })
+  const where: Where = { ...place, namespace }
+  const make = Effect.fnUntraced(function* (...flags: ReadonlyArray<string>) {
     const kubectl = yield* Kubectl
-    const { place, operator, key } = call
-    const namespace = cleanupNamespaceOf(operator, place.namespace ?? "")
-    const where = { ...place, namespace }
-    const name = `pi-storage-${newId()}`
-    const manifest = storagePod({ name, namespace, key, operator, root, readOnly })
-    const make = kubectl
-      .feed(where, ["create", "--filename=-"], Redacted.make(JSON.stringify(manifest)))
+    return yield* kubectl
+      .feed(where, ["create", ...flags, "--filename=-"], Redacted.make(JSON.stringify(manifest)))
       .pipe(
         Effect.mapError(({ message }) =>
           cannot(
@@ -66,9 +59,24 @@ export const withStorage = <A, E, R>(
           ),
         ),
       )
+  })
+  return { where, name, make }
+}
+
+/** Whether the cluster lets its pod in, before anything is changed for it: nothing is made. */
+export const requireAdmitted = (storage: Storage) => podFor(storage).make("--dry-run=server")
+
+/** `use` gets the pod's place and name. */
+export const withStorage = <A, E, R>(
+  storage: Storage,
+  use: (where: Where, pod: string) => Effect.Effect<A, E, R>,
+): Effect.Effect<A, E | PiError, R | Kubectl> =>
+  Effect.gen(function* () {
+    const kubectl = yield* Kubectl
+    const { where, name, make } = podFor(storage)
     const remove = kubectl.run(where, ["delete", "pod", name, "--ignore-not-found", "--wait=false"])
     return yield* Effect.acquireUseRelease(
-      make,
+      make(),
       () =>
         kubectl
           .run(where, ["wait", `pod/${name}`, "--for=condition=Ready", "--timeout=300s"])

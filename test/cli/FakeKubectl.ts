@@ -1,7 +1,7 @@
 // kubectl as a table: what it is asked for, and what it prints.
 
 import { NodeServices } from "@effect/platform-node"
-import { Console, Effect, Exit, Layer, Redacted, Stream } from "effect"
+import { Console, Effect, Exit, Fiber, Layer, Redacted, Stream } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import { TestConsole } from "effect/testing"
@@ -36,7 +36,7 @@ export const ctrlC = Symbol("Ctrl-C")
 /** By the beginning of what it is asked; an `Error` is what it says on standard error, a function what it says each time. */
 export type Answers = Readonly<Record<string, unknown>>
 
-const fake = (answers: Answers, asked: Array<string>, fed: Array<string>) => {
+const fake = (answers: Answers, asked: Array<string>, fed: Array<string>, interrupt: () => void) => {
   const lines = (
     where: Where,
     args: ReadonlyArray<string>,
@@ -50,7 +50,7 @@ const fake = (answers: Answers, asked: Array<string>, fed: Array<string>) => {
     const found = key === undefined ? new Error(`nobody answers: ${line}`) : answers[key]
     if (found instanceof Error) return Stream.fail(cannot(explained(found.message, where)))
     const given: unknown = typeof found === "function" ? found(line, input) : found
-    if (given === ctrlC) return Stream.fromEffect(Effect.interrupt)
+    if (given === ctrlC) return Stream.fromEffect(Effect.andThen(Effect.sync(interrupt), Effect.never))
     if (given instanceof Error) return Stream.fail(cannot(explained(given.message, where)))
     const text = typeof given === "string" ? given : JSON.stringify(given)
     return Stream.fromIterable(text.split("\n"))
@@ -76,13 +76,19 @@ const fake = (answers: Answers, asked: Array<string>, fed: Array<string>) => {
   })
 }
 
-const run = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
-  const exit = yield* Command.runWith(pi, { version: "1.2.3" })(args).pipe(
+/** `running` gets what runs, as Node's runtime has it that hears of Ctrl-C. */
+const run = Effect.fnUntraced(function* (
+  args: ReadonlyArray<string>,
+  running: (fiber: Fiber.Fiber<unknown, unknown>) => void,
+) {
+  const fiber = yield* Command.runWith(pi, { version: "1.2.3" })(args).pipe(
     Effect.tapError((error) =>
       error._tag === "PiError" ? Console.error(`kubectl pi: ${error.message}`) : Effect.void,
     ),
-    Effect.exit,
+    Effect.forkChild,
   )
+  running(fiber)
+  const exit = yield* Fiber.await(fiber)
   const error = Exit.isFailure(exit) ? exit.cause.reasons[0] : undefined
   const failure = error?._tag === "Fail" ? error.error : undefined
   return {
@@ -97,15 +103,21 @@ export const runPi = (args: ReadonlyArray<string>, answers: Answers, colours = f
   Effect.suspend(() => {
     const asked: Array<string> = []
     const fed: Array<string> = []
+    let running: Fiber.Fiber<unknown, unknown> | undefined
     const services = Layer.mergeAll(
-      fake(answers, asked, fed),
+      fake(answers, asked, fed, () => running?.interruptUnsafe()),
       outputLayer,
       FetchHttpClient.layer,
       Layer.succeed(Colours, colours),
       Layer.fresh(TestConsole.layer),
     )
     return Effect.map(
-      Effect.provide(run(args), Layer.provideMerge(services, NodeServices.layer)),
+      Effect.provide(
+        run(args, (fiber) => {
+          running = fiber
+        }),
+        Layer.provideMerge(services, NodeServices.layer),
+      ),
       (said): Said => ({ ...said, asked, fed }),
     )
   })

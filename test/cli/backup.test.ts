@@ -23,7 +23,7 @@ import { cannot, Largest } from "../../src/cli/Kubectl.ts"
 import { hostNamespace } from "../../src/schema/Names.ts"
 import { restoringWords } from "../../src/schema/Restoring.ts"
 import { packed } from "../../src/services/Backup/Archive.ts"
-import { instance, runPi } from "./FakeKubectl.ts"
+import { ctrlC, instance, runPi } from "./FakeKubectl.ts"
 
 const RESTORE = "platform.di-framework.dev/restore"
 const RESTORED = "platform.di-framework.dev/restored"
@@ -140,7 +140,14 @@ interface Choices {
   readonly cutDisk?: boolean
   /** Which call comes to nothing. */
   readonly fails?: (line: string) => boolean
+  /** At which call whoever runs it presses Ctrl-C. */
+  readonly stopsAt?: RegExp
+  /** Of pods over the node: whether the namespace admits them. */
+  readonly admits?: (manifest: string) => boolean
 }
+
+const notAdmitted =
+  'Error from server (Forbidden): error when creating "STDIN": pods "pi-storage-x" is forbidden: violates PodSecurity "restricted:latest": hostPath volumes (volume "storage")'
 
 /** A cluster whose operator does at once what it is asked for. */
 const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
@@ -277,6 +284,9 @@ const makeCluster = Effect.fnUntraced(function* (choices: Choices) {
     world.calls += 1
     world.meanwhile(line)
     if (world.calls === world.interrupt || world.fails(line)) return new Error("interrupted")
+    if (choices.stopsAt?.test(line) === true) return ctrlC
+    if (line.startsWith("create") && input.includes("pi-storage-") && choices.admits?.(input) === false)
+      return new Error(notAdmitted)
     if (line.startsWith("get deployments")) return { items: [deployment] }
     if (line.startsWith("get statefulset"))
       return choices.chart === undefined
@@ -1006,6 +1016,29 @@ describe("a storage root", () => {
     ),
   )
 
+  it.effect(
+    "of a pod that the cluster does not admit is refused before anything is changed, and not as a missing right",
+    () =>
+      inFolder((folder) =>
+        Effect.gen(function* () {
+          const { file } = yield* backupOf(folder)
+          const words =
+            /cannot be made in namespace platform-operator: .*violates PodSecurity.*\nThat is no missing right: .*pod-security\.kubernetes\.io\/enforce=privileged/
+          const asked = yield* makeCluster({ hasInstance: true, disk: files, admits: () => false })
+          const args = ["backup", "one", "-n", "team-a", "-f", join(folder, "two.age"), "--storage"]
+          const said = yield* run(args, folder, asked)
+          assert.match(said.err, words)
+          assert.notInclude(said.err, "for that right")
+          assert.isFalse(said.asked.some((line) => line.startsWith("annotate")))
+          const onlyRead = (manifest: string) => manifest.includes('"readOnly":true')
+          const to = yield* makeCluster({ admits: onlyRead })
+          const refused = yield* run(["restore", "-f", file], folder, to)
+          assert.match(refused.err, words)
+          assert.deepStrictEqual(to.told, [])
+        }),
+      ),
+  )
+
   it.effect("is put back once, wherever a restore was interrupted", () =>
     inFolder((folder) =>
       Effect.gen(function* () {
@@ -1073,6 +1106,38 @@ describe("a storage root", () => {
           assert.sameMembers(readdirSync(folder), ["pass"])
         }),
       ),
+  )
+})
+
+describe("Ctrl-C", () => {
+  it.effect("in a backup leaves none, says so, and wakes the instance", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        for (const stopsAt of [/ export /, /^exec vcluster-0/, /tar --create/]) {
+          const { said, cluster } = yield* backupIn(folder, { stopsAt, disk: "files" }, () => {}, folder, [
+            "--storage",
+          ])
+          assert.include(said.err, "interrupted: there is no backup of team-a/one")
+          assert.notProperty(cluster.annotations(), SLEEP)
+          assert.sameMembers(readdirSync(folder), ["pass"])
+        }
+      }),
+    ),
+  )
+
+  it.effect("in a restore says that the same command goes on", () =>
+    inFolder((folder) =>
+      Effect.gen(function* () {
+        const { file } = yield* backupIn(folder)
+        for (const stopsAt of [/ import /, /^create --filename/, /vcluster-restore/, / adapt /]) {
+          const said = yield* run(["restore", "-f", file], folder, yield* makeCluster({ stopsAt }))
+          assert.include(
+            said.err,
+            "interrupted: team-a/one is not restored yet; give the same command again, and it goes on",
+          )
+        }
+      }),
+    ),
   )
 })
 

@@ -260,6 +260,30 @@ describe("kubectl reads", () => {
       assert.include(await complains("-n", host, ...args), into)
   })
 
+  it("says what is not there, and what does the same", async () => {
+    const scaled = await complains("-n", host, "scale", "statefulset", "vcluster", "--replicas=0")
+    assert.include(scaled, `kubectl -n ${host} patch statefulsets vcluster --type=merge`)
+    const token = await complains("-n", "team-a", "create", "token", "default")
+    assert.include(token, "--as=system:serviceaccount:team-a:default")
+  })
+
+  it("drain, and uncordon", async () => {
+    const before = await prints("-n", host, "get", "pod", "vcluster-0", "-o", "jsonpath={.metadata.uid}")
+    await prints("drain", "node1", "--ignore-daemonsets", "--force", "--delete-emptydir-data")
+    await prints(
+      "wait",
+      "-n",
+      host,
+      "pod/vcluster-0",
+      "--for=jsonpath={.status.phase}=Pending",
+      "--timeout=60s",
+    )
+    await prints("uncordon", "node1")
+    await prints("wait", "-n", host, "pod/vcluster-0", "--for=condition=Ready", "--timeout=120s")
+    const after = await prints("-n", host, "get", "pod", "vcluster-0", "-o", "jsonpath={.metadata.uid}")
+    assert.notStrictEqual(after, before)
+  })
+
   it("get -w", async () => {
     const watching = run(["get", "pi", "-n", "team-a", "-w"])
     await watching.says("Ready")

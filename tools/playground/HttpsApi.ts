@@ -12,6 +12,7 @@ import {
   unsupportedMediaType,
 } from "../../test/twins/kubernetes/Status.ts"
 import type { Credentials } from "./Certificate.ts"
+import { refuseMissing } from "./Missing.ts"
 import { answerInto, type PodLogs } from "./PodLog.ts"
 import { Refusal } from "./Refusal.ts"
 import { toldEarlier } from "./Times.ts"
@@ -163,6 +164,8 @@ const answer = async (options: ApiOptions, incoming: IncomingMessage, response: 
   const identity = identityOf(incoming, options.token)
   if (identity === undefined) throw unauthorized()
   if (!isMethod(method)) throw forbidden({}, `the playground does not take ${method}`)
+  // A body of what is not there may be of a form that is not known.
+  refuseMissing(url)
   const contentType = headers["content-type"] ?? ""
   const body = parseBody(await read(incoming), contentType)
   const request: ApiRequest = {
