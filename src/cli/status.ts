@@ -256,7 +256,10 @@ export const status = Command.make(
       () => statusText(instance, now, paint),
     )
     if (exitCode && waiting !== undefined) {
-      return yield* new PiError({ exitCode: 3, message: `${name} is not settled: ${waiting.reason}` })
+      return yield* new PiError({
+        exitCode: 3,
+        message: `the newest generation of ${name} is not Ready: ${waiting.reason}`,
+      })
     }
   }),
 ).pipe(

@@ -309,6 +309,7 @@ describe("status", () => {
         "kubectl -n platform-operator get deployments,pods,leases says whether an operator runs",
       )
       assert.strictEqual(said.exitCode, 3)
+      assert.include(said.err, "the newest generation of one is not Ready: Installing")
     }),
   )
 

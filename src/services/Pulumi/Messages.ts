@@ -83,8 +83,16 @@ const advice: ReadonlyArray<RegExp> = [
   / ?If the cluster (?:was|has been) deleted, [^.]*PULUMI_K8S_DELETE_UNREACHABLE[^.]*\.?/g,
 ]
 
+/** How the Automation API tells of a command that failed: what the CLI said, twice, each below the command's line (its `cmd.js`). */
+const failedCommand = /code: -2\n stdout: \n stderr: ([\s\S]*?)\n err\?: Error: \1\n*/g
+/** Where something follows, which is what it said. */
+const commandLine = /^Command failed with exit code \d+: .*\n(?=\s*\S)/gm
+
 const withoutNoise = (words: string): string =>
-  [...traces, ...advice].reduce((rest, noise) => rest.replace(noise, ""), words)
+  [...traces, ...advice, commandLine].reduce(
+    (rest, noise) => rest.replace(noise, ""),
+    words.replace(failedCommand, "$1"),
+  )
 
 const sandboxHint =
   "The sandbox of packages keeps a program to the files of its own instance; if it needs others, --sandbox=false lifts it (docs/security.md)."

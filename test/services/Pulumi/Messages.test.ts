@@ -215,6 +215,19 @@ Node.js v24.1.0`
     )
   })
 
+  it("has what the engine's command said once, without the command's line", () => {
+    const said = "error: getting secrets manager: passphrase must be set with PULUMI_CONFIG_PASSPHRASE"
+    const told = (lines: string) => `code: -2\n stdout: \n stderr: ${lines}\n err?: Error: ${lines}\n`
+    const command = "Command failed with exit code 255: /opt/pulumi config --show-secrets --json"
+    assert.match(
+      message(told(`${command}\n${said}`)),
+      /state was made with.*rotate-passphrase\. error: getting/,
+    )
+    assert.isTrue(message(told(`${command}\n${said}`)).endsWith(said))
+    // Where it said nothing, that is all that is known.
+    assert.isTrue(message(told(command)).endsWith(command))
+  })
+
   it("(unknown) keeps at most 1 KiB of the end of what was said, in whole characters", () => {
     const kept = tail(`${"é".repeat(3000)} the end`)
     assert.isAtMost(Buffer.byteLength(kept), 1024)
