@@ -3,7 +3,7 @@
 import { Effect, Schema } from "effect"
 import { formatKey } from "../schema/InstanceKey.ts"
 import { hostNamespace } from "../schema/Names.ts"
-import { storageRootProblem, storageRootsOverlap } from "../schema/StorageRoot.ts"
+import { type NodeShare, rootInTheWay } from "../schema/NodeShare.ts"
 import { type KeptInstance, placesOf } from "./BackupObjects.ts"
 import { RESOURCE } from "./Instance.ts"
 import { cannot, getJson, type Kubectl, type PiError } from "./Kubectl.ts"
@@ -11,13 +11,9 @@ import { type Call, findClaims } from "./Operator.ts"
 import type { Target } from "./restoreStorage.ts"
 import { step } from "./root.ts"
 
-interface Held {
+interface Held extends NodeShare {
   /** In words. */
   readonly by: string
-  readonly port?: number | undefined
-  readonly root?: string | undefined
-  /** The root goes with its instance: nothing may lie where its removal reaches. */
-  readonly isDefaultRoot?: boolean | undefined
 }
 
 const Instances = Schema.Struct({
@@ -61,10 +57,7 @@ const ifAllowed = <A, R>(what: string, look: Effect.Effect<ReadonlyArray<A>, PiE
 const heldByInstances = Effect.fnUntraced(function* (call: Call) {
   const { key } = call
   const had = (yield* findClaims(call)).map(
-    ({ instance, storageRoot, isDefaultRoot, httpNodePort }): Held => ({
-      by: `instance ${instance}`,
-      ...{ port: httpNodePort, root: storageRoot, isDefaultRoot },
-    }),
+    ({ instance, has }): Held => ({ by: `instance ${instance}`, ...has }),
   )
   const asked = ifAllowed(
     "an instance that is not installed yet",
@@ -94,16 +87,12 @@ const heldByServices = ({ place, key }: Call) =>
 const copyInstead = "or restore a copy, under another name, which begins without it"
 
 const rootTaken = (root: string, held: ReadonlyArray<Held>): string | undefined => {
-  const holder = held.find(
-    (each) =>
-      each.root !== undefined &&
-      (each.isDefaultRoot === true
-        ? storageRootProblem(root, each.root) !== undefined
-        : storageRootsOverlap(root, each.root)),
-  )
-  return holder === undefined
-    ? undefined
-    : `spec.platform.storageRoot ${root} of the backup overlaps ${holder.root} of ${holder.by}: delete that one, ${copyInstead}`
+  for (const { by, ...share } of held) {
+    const theirs = rootInTheWay(root, share)
+    if (theirs !== undefined)
+      return `spec.platform.storageRoot ${root} of the backup overlaps ${theirs} of ${by}: delete that one, ${copyInstead}`
+  }
+  return undefined
 }
 
 const portTaken = (port: number, held: ReadonlyArray<Held>): string | undefined => {

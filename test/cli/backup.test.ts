@@ -899,11 +899,11 @@ describe("a restore", () => {
         const other = { metadata: { namespace: "team-c", name: "new" } }
         const taken: ReadonlyArray<readonly [Choices, string]> = [
           [
-            { claims: [{ instance: "team-b/two", storageRoot: "/srv/one/below", isDefaultRoot: false }] },
+            { claims: [{ instance: "team-b/two", has: { root: "/srv/one/below" } }] },
             "spec.platform.storageRoot /srv/one of the backup overlaps /srv/one/below of instance team-b/two: delete",
           ],
           [
-            { claims: [{ instance: "team-b/two", storageRoot: "/srv", isDefaultRoot: true }] },
+            { claims: [{ instance: "team-b/two", has: { defaultRoot: "/srv" } }] },
             "overlaps /srv of instance team-b/two",
           ],
           [
@@ -911,7 +911,7 @@ describe("a restore", () => {
             "overlaps /srv/one of instance team-c/new: delete that one, or restore a copy, under another name",
           ],
           [
-            { claims: [{ instance: "team-b/two", httpNodePort: 30001 }] },
+            { claims: [{ instance: "team-b/two", has: { port: 30001 } }] },
             "spec.platform.gateway.httpNodePort 30001 of the backup is taken by instance team-b/two: give",
           ],
           [
@@ -933,9 +933,7 @@ describe("a restore", () => {
           assert.strictEqual(copy.exitCode, 0, copy.err)
         }
         const beside = {
-          claims: [
-            { instance: "team-b/two", storageRoot: "/srv/two", isDefaultRoot: false, httpNodePort: 30002 },
-          ],
+          claims: [{ instance: "team-b/two", has: { root: "/srv/two", port: 30002 } }],
           others: [{ metadata: { namespace: "team-a", name: "one" }, spec }],
           services: new Error("Error from server (Forbidden): services is forbidden"),
         }

@@ -8,6 +8,7 @@ import { restoringWords } from "../../schema/Restoring.ts"
 import { formatTime } from "../../schema/Time.ts"
 import { Disk, type DiskError, unless } from "../Disk/Disk.ts"
 import { type RotationError, rotate } from "../Rotation/Rotate.ts"
+import { instanceFolder, instancesIn } from "../StateStore/InstanceFolders.ts"
 import { InstanceRecord, OperationMarker, restoringIn } from "../StateStore/StateStore.ts"
 import { adaptFile, replaceFile } from "./Adapt.ts"
 import type { Files } from "./Archive.ts"
@@ -51,11 +52,6 @@ const isLeftOut = (file: string): boolean =>
 
 /** What an operation writes without having begun anything. */
 const isAside = (file: string): boolean => file === HISTORY
-
-export const instancesOf = Effect.fnUntraced(function* (stateDir: string) {
-  const disk = yield* Disk
-  return path.join(yield* disk.realpath(stateDir), "instances")
-})
 
 const isThere = Effect.fnUntraced(function* (each: string) {
   const disk = yield* Disk
@@ -166,7 +162,8 @@ const lookAt = Effect.fnUntraced(function* (folder: string) {
 })
 
 const folderOf = Effect.fnUntraced(function* (stateDir: string, key: InstanceKey) {
-  return path.join(yield* instancesOf(stateDir), key.namespace, key.name)
+  const disk = yield* Disk
+  return instanceFolder(yield* disk.realpath(stateDir), key)
 })
 
 export const findState = Effect.fn("Backup.findState")(function* (stateDir: string, key: InstanceKey) {
@@ -191,7 +188,7 @@ const inStaging = <A, E, R>(
 ) =>
   Effect.gen(function* () {
     const disk = yield* Disk
-    const base = path.dirname(yield* instancesOf(stateDir))
+    const base = yield* disk.realpath(stateDir)
     const staging = path.join(base, "staging")
     yield* makeFolder(staging)
     for (const { name } of yield* disk.readdir(staging)) {
@@ -202,10 +199,9 @@ const inStaging = <A, E, R>(
       if (mtimeMs < Date.now() - staleMillis) yield* disk.removeTree(path.join(staging, name))
     }
     const own = path.join(staging, randomUUID())
-    const folder = path.join(own, "instances", key.namespace, key.name)
+    const folder = instanceFolder(own, key)
     const fill = Effect.gen(function* () {
-      for (const each of [own, path.join(own, "instances"), path.dirname(folder), folder])
-        yield* makeFolder(each)
+      for (const each of [own, instancesIn(own), path.dirname(folder), folder]) yield* makeFolder(each)
       for (const [file, content] of files) {
         const steps = path.dirname(file).split("/")
         for (const [index] of steps.entries())

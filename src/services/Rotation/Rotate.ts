@@ -5,7 +5,9 @@
 import path from "node:path"
 import { gunzipSync, gzipSync } from "node:zlib"
 import { Data, Effect, Option, type Redacted } from "effect"
-import { Disk, type DiskError, type DiskStat, unless } from "../Disk/Disk.ts"
+import { formatKey } from "../../schema/InstanceKey.ts"
+import { Disk, type DiskError, type DiskStat } from "../Disk/Disk.ts"
+import { instanceFolder, instanceFolders } from "../StateStore/InstanceFolders.ts"
 import { Derivation, type Key, parseSalt, proves, saltText } from "./Passphrase.ts"
 import { exchanged, type Sealed, sealedIn } from "./Sealed.ts"
 
@@ -54,24 +56,13 @@ const largest = 128 * 1024 * 1024
 const temporaryOf = (file: string) => `${file}.0.tmp`
 const isTemporary = (name: string) => name.endsWith(".0.tmp")
 
-const foldersIn = Effect.fnUntraced(function* (folder: string) {
+/** Of instances, and of whatever else lies there: nothing may be left with the passphrase before. */
+const foldersOf = Effect.fnUntraced(function* (stateDir: string) {
   const disk = yield* Disk
-  const entries = yield* disk.readdir(folder)
-  return entries.flatMap(({ name, kind }) => (kind === "directory" ? [name] : [])).toSorted()
-})
-
-const instancesIn = Effect.fnUntraced(function* (stateDir: string) {
-  const disk = yield* Disk
-  // Reached through a link, as a mount may be; nothing below it may be one.
-  const instances = path.join(yield* disk.realpath(stateDir), "instances")
-  const namespaces = yield* foldersIn(instances).pipe(unless(["ENOENT"], []))
-  const found: Array<Folder> = []
-  for (const namespace of namespaces) {
-    for (const name of yield* foldersIn(path.join(instances, namespace))) {
-      found.push({ instance: `${namespace}/${name}`, path: path.join(instances, namespace, name) })
-    }
-  }
-  return found
+  const base = yield* disk.realpath(stateDir)
+  return (yield* instanceFolders(base)).map(
+    (key): Folder => ({ instance: formatKey(key), path: instanceFolder(base, key) }),
+  )
 })
 
 /** Every file below a folder; what a rotation that was cut short has left of a write is removed. */
@@ -268,7 +259,7 @@ const told = (folder: Folder, files: ReadonlyArray<string>): string =>
 export const rotate = Effect.fn("Rotation.rotate")(function* (request: RotationRequest) {
   const problem = (message: string, untouched: boolean) => new RotationError({ message, untouched })
   const onDisk = Effect.mapError((error: DiskError) => problem(`${error.path}: ${error.message}`, false))
-  const folders = yield* onDisk(instancesIn(request.stateDir))
+  const folders = yield* onDisk(foldersOf(request.stateDir))
   const looks = yield* onDisk(Effect.forEach(folders, (folder) => lookAt(folder, request)))
   const isBegun = looks.some(({ begun }) => begun)
   const strange = looks.filter(({ unknown }) => unknown.length > 0)

@@ -26,7 +26,7 @@ const describe = ({ code, message }: DiskError): string => {
 }
 
 /** Not interruptible: what is made of several steps is left in the middle by a crash alone. */
-const attempt = <A, R>(
+export const attempt = <A, R>(
   where: string,
   run: () => Effect.Effect<A, DiskError, R>,
 ): Effect.Effect<A, StateStoreError, R> =>
@@ -84,18 +84,6 @@ export const hasEntries = (base: string, folder: string) =>
     Effect.fnUntraced(function* () {
       const disk = yield* Disk
       return (yield* isFolderBelow(base, folder)) && (yield* disk.readdir(folder)).length > 0
-    }),
-  )
-
-/** The names of the folders in a folder; none when it is not there. */
-export const folderNames = (base: string, folder: string) =>
-  attempt(
-    folder,
-    Effect.fnUntraced(function* () {
-      const disk = yield* Disk
-      if (!(yield* isFolderBelow(base, folder))) return []
-      const entries = yield* disk.readdir(folder)
-      return entries.flatMap(({ name, kind }) => (kind === "directory" ? [name] : []))
     }),
   )
 

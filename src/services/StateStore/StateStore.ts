@@ -12,6 +12,7 @@
 import { Context, Data, type Effect, Option, Schema } from "effect"
 import { installReasons } from "../../schema/Conditions.ts"
 import type { InstanceKey } from "../../schema/InstanceKey.ts"
+import { type NodeShare, noShare } from "../../schema/NodeShare.ts"
 
 /**
  * Of record and marker. Raised when an older operator must not touch them: it refuses what is newer. A field that an older one
@@ -105,6 +106,16 @@ export type InstanceRecord = typeof InstanceRecord.Type
 /** The id of the backup whose data is not back yet. */
 export const restoringIn = (record: Option.Option<InstanceRecord>): Option.Option<string> =>
   Option.flatMap(record, ({ restoring }) => Option.fromUndefinedOr(restoring))
+
+/** What an install has given it of the node. One that waits for its data has given that up: somebody else may have it by now. */
+export const shareOf = ({ installed, storageRoot, restoring }: InstanceRecord): NodeShare =>
+  restoring === undefined
+    ? {
+        port: installed?.httpNodePort,
+        root: storageRoot?.base === undefined ? storageRoot?.path : undefined,
+        defaultRoot: storageRoot?.base === undefined ? undefined : storageRoot.path,
+      }
+    : noShare
 
 /** Who runs an operation: enough to prove it dead (design: pod names and small pids come back). */
 export const OperationMarker = Schema.Struct({

@@ -6,7 +6,7 @@ import { Effect, Layer, Option, Schema, Semaphore } from "effect"
 import { formatKey, type InstanceKey } from "../../schema/InstanceKey.ts"
 import { Disk } from "../Disk/Disk.ts"
 import {
-  folderNames,
+  attempt,
   hasEntries,
   makeFolders,
   moveAside,
@@ -19,15 +19,11 @@ import {
   syncFolder,
   writeText,
 } from "./DurableFiles.ts"
+import { instanceFolder, instanceFolders, instancesIn, isKey } from "./InstanceFolders.ts"
 import { InstanceRecord, OperationMarker, STATE_FORMAT, StateStore, StateStoreError } from "./StateStore.ts"
 
 const RecordText = Schema.fromJsonString(InstanceRecord)
 const MarkerText = Schema.fromJsonString(OperationMarker)
-
-/** What a Kubernetes namespace and name can be, and so neither empty, nor `..`, nor anything with a `/`. */
-const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
-const namePattern = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/
-const isKey = (key: InstanceKey) => namespacePattern.test(key.namespace) && namePattern.test(key.name)
 
 /** What to do about a file that cannot be read, in the words an administrator sees. */
 const wayOut = {
@@ -88,7 +84,7 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
         }),
     ),
   )
-  const instances = path.join(base, "instances")
+  const instances = instancesIn(base)
   const dropped = path.join(base, "dropped")
   const packagesDir = path.join(base, "packages")
   const pluginsDir = path.join(base, "plugins")
@@ -108,7 +104,7 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
         return lock.withPermits(1)(change)
       })
 
-  const rootOf = (key: InstanceKey) => path.join(instances, key.namespace, key.name)
+  const rootOf = (key: InstanceKey) => instanceFolder(base, key)
   const pathsOf = (key: InstanceKey) => ({
     root: rootOf(key),
     project: path.join(rootOf(key), "project"),
@@ -197,15 +193,10 @@ const make = Effect.fn("StateStore.make")(function* (stateDir: string) {
   })
 
   /** Of every instance that has a folder. */
-  const keys = Effect.gen(function* () {
-    const namespaces = yield* folderNames(base, instances)
-    const found = yield* Effect.forEach(namespaces, (namespace) =>
-      Effect.map(folderNames(base, path.join(instances, namespace)), (names) =>
-        names.map((name): InstanceKey => ({ namespace, name })),
-      ),
-    )
-    return found.flat().filter(isKey)
-  })
+  const keys = Effect.map(
+    attempt(instances, () => instanceFolders(base)),
+    (found) => found.filter(isKey),
+  )
 
   return StateStore.of({
     paths: (key) => {

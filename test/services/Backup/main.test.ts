@@ -44,7 +44,7 @@ describe("the program of a backup", { timeout: 60_000 }, () => {
         JSON.parse(run(["claims", ...args]).stdout.toString()).filter(
           ({ instance }: { readonly instance: string }) => instance === "team-a/one",
         )
-      assert.deepStrictEqual(claims(two), [{ instance: "team-a/one", httpNodePort: 30001 }])
+      assert.deepStrictEqual(claims(two), [{ instance: "team-a/one", has: { port: 30001 } }])
       assert.deepStrictEqual(claims(one), [])
       const given = run(["export", ...one], "drawn\n")
       assert.strictEqual(given.status, 0, given.stderr)

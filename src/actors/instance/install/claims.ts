@@ -4,38 +4,26 @@
 import { Effect, Option, Schema } from "effect"
 import { formatKey, type InstanceKey } from "../../../schema/InstanceKey.ts"
 import { hostNamespace } from "../../../schema/Names.ts"
+import { type NodeShare, noShare, rootInTheWay } from "../../../schema/NodeShare.ts"
 import {
   decodePlatformInstance,
   instanceKey,
   type PlatformInstance,
 } from "../../../schema/PlatformInstance.ts"
 import { customStorageRoot } from "../../../schema/PlatformSpec.ts"
-import { storageRootProblem, storageRootsOverlap } from "../../../schema/StorageRoot.ts"
 import { Service } from "../../../services/Kubernetes/Kinds.ts"
 import { Kubernetes } from "../../../services/Kubernetes/Kubernetes.ts"
-import { type InstanceRecord, StateStore } from "../../../services/StateStore/StateStore.ts"
+import { type InstanceRecord, StateStore, shareOf } from "../../../services/StateStore/StateStore.ts"
 import { Views } from "../Views.ts"
-
-interface Parts {
-  /** Absent: the gateway has no port of its own. */
-  readonly port: number | undefined
-  /** A custom one. */
-  readonly root: string | undefined
-  /**
-   * A default one, by the record. It was made under the base of its time, which may not be today's: then nothing else
-   * keeps another instance's custom root out of what its cleanup removes.
-   */
-  readonly defaultRoot?: string | undefined
-}
 
 export interface Claimant {
   readonly key: InstanceKey
   /** RFC 3339. */
   readonly createdAt: string
   /** By its spec. */
-  readonly wants: Parts
+  readonly wants: NodeShare
   /** By its record: what an install has given it. */
-  readonly has: Parts
+  readonly has: NodeShare
 }
 
 export interface Conflict {
@@ -59,18 +47,15 @@ const hasRoot = ({ has }: Claimant): boolean => has.root !== undefined || has.de
 /** The first other instance that has, or is to get, what this one wants and has not got. */
 export const findConflict = (self: Claimant, others: ReadonlyArray<Claimant>): Conflict | undefined => {
   const { port, root } = self.wants
-  const holder = (takes: (parts: Parts) => boolean) =>
+  const holder = (takes: (share: NodeShare) => boolean) =>
     others.find((other) => takes(other.has) || (takes(other.wants) && isOlder(other, self)))
   const ofPort =
-    port === undefined || self.has.port === port ? undefined : holder((parts) => parts.port === port)
+    port === undefined || self.has.port === port ? undefined : holder((share) => share.port === port)
   if (port !== undefined && ofPort !== undefined) {
     return portConflict(port, `instance ${formatKey(ofPort.key)}`)
   }
   if (root === undefined || hasRoot(self)) return undefined
-  const overlaps = (parts: Parts) => parts.root !== undefined && storageRootsOverlap(parts.root, root)
-  const reaches = ({ defaultRoot }: Parts) =>
-    defaultRoot !== undefined && storageRootProblem(root, defaultRoot) !== undefined
-  const ofRoot = holder((parts) => overlaps(parts) || reaches(parts))
+  const ofRoot = holder((share) => rootInTheWay(root, share) !== undefined)
   if (ofRoot === undefined) return undefined
   const theirs = ofRoot.has.root ?? ofRoot.has.defaultRoot ?? ofRoot.wants.root ?? root
   return {
@@ -82,23 +67,11 @@ export const findConflict = (self: Claimant, others: ReadonlyArray<Claimant>): C
 const portOf = ({ spec }: PlatformInstance): number | undefined =>
   spec.platform?.gateway?.httpNodePort || undefined
 
-const nothing: Parts = { port: undefined, root: undefined }
-
-/** One that waits for its data has given up what it had: somebody else may have it by now. */
-const partsOf = ({ installed, storageRoot, restoring }: InstanceRecord): Parts =>
-  restoring === undefined
-    ? {
-        port: installed?.httpNodePort,
-        root: storageRoot?.base === undefined ? storageRoot?.path : undefined,
-        defaultRoot: storageRoot?.base === undefined ? undefined : storageRoot.path,
-      }
-    : nothing
-
 const claimantOf = (instance: PlatformInstance, record: InstanceRecord | undefined): Claimant => ({
   key: instanceKey(instance),
   createdAt: instance.metadata.creationTimestamp,
   wants: { port: portOf(instance), root: customStorageRoot(instance.spec) },
-  has: record === undefined ? nothing : partsOf(record),
+  has: record === undefined ? noShare : shareOf(record),
 })
 
 /** Every other instance, retained ones too. One whose spec cannot be read wants nothing: it installs nothing either. */
@@ -117,7 +90,7 @@ const otherClaimants = Effect.fnUntraced(function* (self: Claimant) {
   const names = new Set(living.map(({ key }) => formatKey(key)))
   const retained = known
     .filter(({ key }) => !names.has(formatKey(key)))
-    .map(({ key, record }): Claimant => ({ key, createdAt: "", wants: nothing, has: partsOf(record) }))
+    .map(({ key, record }): Claimant => ({ key, createdAt: "", wants: noShare, has: shareOf(record) }))
   return [...living, ...retained].filter(({ key }) => formatKey(key) !== formatKey(self.key))
 })
 
