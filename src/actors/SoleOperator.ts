@@ -1,10 +1,12 @@
 // One operator a cluster: two would take each other's host namespaces for foreign ones, and answer the same instances. The
 // admission policy is the cluster's one object that names its operator; whether that one lives, its Lease tells.
+
 import { Clock, Data, Duration, Effect, Option, Schedule } from "effect"
+import { VCLUSTER_POLICY_NAME } from "../schema/Names.ts"
 import { Lease, ValidatingAdmissionPolicy } from "../services/Kubernetes/Kinds.ts"
 import { type KubeError, Kubernetes } from "../services/Kubernetes/Kubernetes.ts"
 import { leaseState, look, type Sighting } from "../services/LeaderElection/Lease.ts"
-import { operatorOf, POLICY_NAME } from "./instance/target/AdmissionPolicies.ts"
+import { operatorOf } from "./instance/target/AdmissionPolicies.ts"
 
 /** Another operator serves this cluster. */
 export class AnotherOperator extends Data.TaggedError("AnotherOperator")<{ readonly message: string }> {}
@@ -75,7 +77,7 @@ export const refuseBesideAnother = Effect.fn("SoleOperator.check")(function* ({
   isDead,
 }: SoleOperatorOptions): Effect.fn.Return<void, AnotherOperator | KubeError, Kubernetes> {
   const kubernetes = yield* Kubernetes
-  const policy = yield* kubernetes.get(ValidatingAdmissionPolicy, { name: POLICY_NAME })
+  const policy = yield* kubernetes.get(ValidatingAdmissionPolicy, { name: VCLUSTER_POLICY_NAME })
   const user = Option.flatMap(policy, operatorOf)
   if (Option.isNone(user) || user.value === (yield* kubernetes.whoAmI)) return
   const namespace = namespaceOf(user.value)

@@ -1,9 +1,8 @@
 // What could refuse a restore, looked at before anything is changed; and how far it is already.
 import { Effect, Option, Redacted, Schema } from "effect"
-import { POD_POLICY_NAME } from "../actors/instance/target/AdmissionPolicies.ts"
 import { isNewer } from "../schema/ChartVersion.ts"
 import { formatKey } from "../schema/InstanceKey.ts"
-import { ANNOTATION_RESTORE, kubeconfigSecretName } from "../schema/Names.ts"
+import { ANNOTATION_RESTORE, kubeconfigSecretName, POD_POLICY_NAME } from "../schema/Names.ts"
 import { restoringWords } from "../schema/Restoring.ts"
 import { clientSecretOf, type KeptInstance, restoredInstance } from "./BackupObjects.ts"
 import { SecretData } from "./backup.ts"

@@ -76,6 +76,15 @@ export const PLAN_KEY = "plan.json"
 /** The Secret inside the instance, in the platform namespace, that carries the OAuth client secret. */
 export const TENANT_AUTH_SECRET_NAME = "platform-operator-tenant-auth"
 
+/** Keeps `service/vcluster`: deleting it would make the garbage collector remove everything the vCluster synced. */
+export const VCLUSTER_POLICY_NAME = "platform-operator-protect-vcluster-service"
+/** What a pod in a host namespace may not ask for. */
+export const POD_POLICY_NAME = "platform-operator-restrict-instance-pods"
+/** Keeps instances that are annotated so, and the definition while there are instances: its binding is there for as long. */
+export const INSTANCE_POLICY_NAME = "platform-operator-protect-instances"
+/** What a Service in a host namespace may not ask for. */
+export const SERVICE_POLICY_NAME = "platform-operator-restrict-instance-services"
+
 /** Kubernetes' limit for a name that is a DNS label. */
 export const MAX_INSTANCE_NAME = 63
 

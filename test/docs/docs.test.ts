@@ -3,7 +3,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { describe, expect, it } from "vitest"
-import * as AdmissionPolicies from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import { reasonUrl } from "../../src/cli/Documentation.ts"
 import { conditionTypes, eventOnlyReasons, reasons } from "../../src/schema/Conditions.ts"
 import * as Names from "../../src/schema/Names.ts"
@@ -168,10 +167,10 @@ describe("what a user meets is explained:", () => {
   })
 
   const policies = [
-    AdmissionPolicies.POLICY_NAME,
-    AdmissionPolicies.POD_POLICY_NAME,
-    AdmissionPolicies.SERVICE_POLICY_NAME,
-    AdmissionPolicies.INSTANCE_POLICY_NAME,
+    Names.VCLUSTER_POLICY_NAME,
+    Names.POD_POLICY_NAME,
+    Names.SERVICE_POLICY_NAME,
+    Names.INSTANCE_POLICY_NAME,
   ]
   it.each(policies)("the admission policy %s, and how it is removed", (name) => {
     expect(reference).toContain(`\`${name}\``)

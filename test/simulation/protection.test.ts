@@ -2,12 +2,14 @@
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import {
+  ANNOTATION_PROTECT,
+  ANNOTATION_STORAGE_ROOT,
+  CRD_NAME,
   INSTANCE_POLICY_NAME,
   POD_POLICY_NAME,
-  POLICY_NAME,
   SERVICE_POLICY_NAME,
-} from "../../src/actors/instance/target/AdmissionPolicies.ts"
-import { ANNOTATION_PROTECT, ANNOTATION_STORAGE_ROOT, CRD_NAME } from "../../src/schema/Names.ts"
+  VCLUSTER_POLICY_NAME,
+} from "../../src/schema/Names.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { escapes, podSpec } from "../support/escapes.ts"
 import { refusal } from "../twins/kubernetes/refusal.ts"
@@ -184,7 +186,7 @@ describe("a host namespace", () => {
 })
 
 describe("each policy", () => {
-  it.each([POLICY_NAME, INSTANCE_POLICY_NAME, POD_POLICY_NAME, SERVICE_POLICY_NAME])(
+  it.each([VCLUSTER_POLICY_NAME, INSTANCE_POLICY_NAME, POD_POLICY_NAME, SERVICE_POLICY_NAME])(
     "%s is put back, and its binding, at once",
     (name) =>
       simulate(

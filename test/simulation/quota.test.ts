@@ -1,9 +1,10 @@
 // What an instance may take, and the priority of its control plane, with the operator as it is and the world around it simulated.
+
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { POD_POLICY_NAME } from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import { PRIORITY, PRIORITY_CLASS } from "../../src/actors/instance/target/controlPlanePriority.ts"
 import { DEFAULTS_NAME, QUOTA_NAME } from "../../src/actors/instance/target/quotaManifests.ts"
+import { POD_POLICY_NAME } from "../../src/schema/Names.ts"
 import { parseQuota } from "../../src/schema/Quota.ts"
 import * as Kinds from "../../src/services/Kubernetes/Kinds.ts"
 import { at } from "../twins/kubernetes/Json.ts"

@@ -2,7 +2,6 @@
 // its calls.
 import { DateTime, Duration, Effect, Predicate, Schema } from "effect"
 import releaseJson from "../../release.json" with { type: "json" }
-import { POLICY_NAME } from "../../src/actors/instance/target/AdmissionPolicies.ts"
 import {
   ANNOTATION_APPROVE,
   ANNOTATION_APPROVED,
@@ -13,6 +12,7 @@ import {
   ANNOTATION_UPGRADE_VCLUSTER,
   ANNOTATION_WINDOW,
   LABEL_HOST_NAMESPACE,
+  VCLUSTER_POLICY_NAME,
 } from "../../src/schema/Names.ts"
 import { approvalOf } from "../../src/schema/Plan.ts"
 import { formatTime } from "../../src/schema/Time.ts"
@@ -224,7 +224,8 @@ export const targetTroubles: ReadonlyArray<Workload> = [
   resync,
   loses("its Service", Kinds.Service, (world) => inHost(world, "vcluster"), {
     // Nothing but the protection keeps an administrator from it, and an administrator can remove that first.
-    first: (world) => world.admin.delete(Kinds.ValidatingAdmissionPolicyBinding, { name: POLICY_NAME }),
+    first: (world) =>
+      world.admin.delete(Kinds.ValidatingAdmissionPolicyBinding, { name: VCLUSTER_POLICY_NAME }),
     isWell: (world) => lastInstall(world) === "Resync",
     tolerates: [
       [
@@ -240,7 +241,7 @@ export const targetTroubles: ReadonlyArray<Workload> = [
   loses("its NetworkPolicy", Kinds.NetworkPolicy, (world) =>
     inHost(world, "platform-operator-control-plane"),
   ),
-  loses("its protection", Kinds.ValidatingAdmissionPolicy, () => ({ name: POLICY_NAME })),
+  loses("its protection", Kinds.ValidatingAdmissionPolicy, () => ({ name: VCLUSTER_POLICY_NAME })),
   loses("its published kubeconfig", Kinds.Secret, () => ({ ...key, name: `${key.name}-kubeconfig` })),
   edited(
     "Role",

@@ -1,25 +1,16 @@
 // The state of an instance that was restored reaches its vCluster: the engine refreshes with the kubeconfig that stands in the state,
 // and that one is of the vCluster that was backed up. For a copy it would even be another one that lives on. So it is exchanged
 // before the engine begins, in all files that a state can come from.
-import { gunzipSync, gzipSync } from "node:zlib"
+import { gzipSync } from "node:zlib"
 import { Effect, Option, Predicate, type Redacted } from "effect"
 import { Disk } from "../Disk/Disk.ts"
+import { isPacked, unpackedText } from "../Disk/Packed.ts"
 import { Derivation, type Key, parseSalt } from "../Rotation/Passphrase.ts"
 import { exchanged, sealedIn } from "../Rotation/Sealed.ts"
 
 const provider = "pulumi:providers:kubernetes"
 
-const textOf = (content: Uint8Array): Option.Option<string> => {
-  try {
-    return Option.some(
-      (content[0] === 0x1f && content[1] === 0x8b ? gunzipSync(content) : Buffer.from(content)).toString(
-        "utf8",
-      ),
-    )
-  } catch {
-    return Option.none()
-  }
-}
+const textOf = Option.liftThrowable(unpackedText)
 
 const meaningOf = (text: string): unknown => {
   try {
@@ -114,6 +105,6 @@ export const adaptFile = Effect.fnUntraced(function* (
   if (text === undefined || !text.includes(provider)) return { changed: false, unopened: 0 }
   const { next, unopened } = yield* adapted(text, kubeconfig, own)
   if (next === undefined) return { changed: false, unopened }
-  yield* replaceFile(file, content[0] === 0x1f ? gzipSync(next) : Buffer.from(next))
+  yield* replaceFile(file, isPacked(content) ? gzipSync(next) : Buffer.from(next))
   return { changed: true, unopened }
 })

@@ -1,7 +1,7 @@
 // What the state says, read from the backend's file without running anything: whether an operation was cut
 // off, and which Helm releases the program has made.
-import { gunzipSync } from "node:zlib"
 import { Data, Effect, FileSystem, Option, Schema } from "effect"
+import { unpackedText } from "../Disk/Packed.ts"
 import type { InstancePaths } from "../StateStore/StateStore.ts"
 import { releaseType, stateFile } from "./Layout.ts"
 
@@ -61,23 +61,13 @@ const release = (resource: typeof Resource.Type, recorded: boolean): Option.Opti
     : Option.none()
 }
 
-/** Bytes. A state is a few MiB; more than this would take the operator's memory. */
-const largestState = 128 * 1024 * 1024
-
 /** The text of a file of the backend, packed or plain by what it begins with; fails when it is packed and was cut off. */
 export const readPacked = Effect.fn("StateFile.readPacked")(function* (file: string) {
   const fs = yield* FileSystem.FileSystem
   const content = yield* fs.readFile(file).pipe(Effect.option)
   if (Option.isNone(content)) return Option.none<string>()
-  const bytes = content.value
-  const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b
   return yield* Effect.try({
-    try: () =>
-      Option.some(
-        (isPacked ? gunzipSync(bytes, { maxOutputLength: largestState }) : Buffer.from(bytes)).toString(
-          "utf8",
-        ),
-      ),
+    try: () => Option.some(unpackedText(content.value)),
     catch: (cause) => new StateFileError({ message: `${file}: ${String(cause)}` }),
   })
 })

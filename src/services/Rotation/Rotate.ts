@@ -3,10 +3,11 @@
 // of an instance's files a rotation that was cut short has reached, the next one can open all of them. Runs while nobody else is
 // at work in the directory.
 import path from "node:path"
-import { gunzipSync, gzipSync } from "node:zlib"
+import { gzipSync } from "node:zlib"
 import { Data, Effect, Option, type Redacted } from "effect"
 import { formatKey } from "../../schema/InstanceKey.ts"
 import { Disk, type DiskError, type DiskStat } from "../Disk/Disk.ts"
+import { isPacked, LARGEST_STATE, unpackedText } from "../Disk/Packed.ts"
 import { instanceFolder, instanceFolders } from "../StateStore/InstanceFolders.ts"
 import { Derivation, type Key, parseSalt, proves, saltText } from "./Passphrase.ts"
 import { exchanged, type Sealed, sealedIn } from "./Sealed.ts"
@@ -49,9 +50,6 @@ interface Found {
   readonly sealed: Sealed
 }
 
-/** Bytes. As much as a state may have anywhere else in the operator. */
-const largest = 128 * 1024 * 1024
-
 /** What a rotation writes before it takes a file's place; the backend's mending knows the name, too. */
 const temporaryOf = (file: string) => `${file}.0.tmp`
 const isTemporary = (name: string) => name.endsWith(".0.tmp")
@@ -85,16 +83,7 @@ const rank = (file: string): number =>
   file.endsWith(".yaml") ? 0 : /\/backend\/\.pulumi\/stacks\/.*\.json(\.gz)?$/.test(file) ? 1 : 2
 
 /** The bytes of a file as text; nothing where it is packed and was cut off. */
-const unpacked = (bytes: Uint8Array): Option.Option<string> => {
-  const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b
-  try {
-    return Option.some(
-      (isPacked ? gunzipSync(bytes, { maxOutputLength: largest }) : Buffer.from(bytes)).toString("utf8"),
-    )
-  } catch {
-    return Option.none()
-  }
-}
+const unpacked = Option.liftThrowable(unpackedText)
 
 const mayBeSealed = /\.(json|yaml)(\.gz)?(\.|$)|\/state-damaged/
 
@@ -104,7 +93,7 @@ const readSealed = Effect.fnUntraced(function* (file: string) {
   const disk = yield* Disk
   const stat = yield* disk.lstat(file)
   if (stat.size === 0) return undefined
-  if (stat.size > largest) return "cut"
+  if (stat.size > LARGEST_STATE) return "cut"
   const bytes = yield* disk.readFile(file)
   const text = Option.getOrUndefined(unpacked(bytes))
   if (text === undefined) return "cut"
@@ -112,7 +101,7 @@ const readSealed = Effect.fnUntraced(function* (file: string) {
   const sealed = Option.getOrUndefined(sealedIn(text, /\.yaml$/.test(file) ? "yaml" : "json"))
   if (sealed === undefined) return "cut"
   if (sealed.salts.size + sealed.values.size === 0) return undefined
-  const found: Found = { path: file, isPacked: bytes[0] === 0x1f && bytes[1] === 0x8b, text, stat, sealed }
+  const found: Found = { path: file, isPacked: isPacked(bytes), text, stat, sealed }
   return found
 })
 

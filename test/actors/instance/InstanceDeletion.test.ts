@@ -1,8 +1,12 @@
 import { assert, describe, expect, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
-import { INSTANCE_POLICY_NAME } from "../../../src/actors/instance/target/AdmissionPolicies.ts"
 import { findCondition } from "../../../src/schema/Conditions.ts"
-import { ANNOTATION_RECONCILE_REQUESTED, cleanupJobName, FINALIZER } from "../../../src/schema/Names.ts"
+import {
+  ANNOTATION_RECONCILE_REQUESTED,
+  cleanupJobName,
+  FINALIZER,
+  INSTANCE_POLICY_NAME,
+} from "../../../src/schema/Names.ts"
 import * as Kinds from "../../../src/services/Kubernetes/Kinds.ts"
 import { key } from "../support/instances.ts"
 import { makeWorld, pass, type World } from "../support/World.ts"

@@ -1,12 +1,12 @@
 import { Schema } from "effect"
 import { describe, expect, it } from "vitest"
+import { PRIORITY_CLASS } from "../../../src/actors/instance/target/controlPlanePriority.ts"
 import {
   INSTANCE_POLICY_NAME,
   POD_POLICY_NAME,
-  POLICY_NAME,
   SERVICE_POLICY_NAME,
-} from "../../../src/actors/instance/target/AdmissionPolicies.ts"
-import { PRIORITY_CLASS } from "../../../src/actors/instance/target/controlPlanePriority.ts"
+  VCLUSTER_POLICY_NAME,
+} from "../../../src/schema/Names.ts"
 import { operatorRules } from "../../twins/world/Installation.ts"
 import { find, type Rendered, render } from "../helm.ts"
 
@@ -80,7 +80,7 @@ describe("the least rules", () => {
       /^admissionregistration\.k8s\.io\/.* (get|update|patch|delete)/.test(right),
     )
     const kinds = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
-    const names = [POLICY_NAME, INSTANCE_POLICY_NAME, POD_POLICY_NAME, SERVICE_POLICY_NAME]
+    const names = [VCLUSTER_POLICY_NAME, INSTANCE_POLICY_NAME, POD_POLICY_NAME, SERVICE_POLICY_NAME]
     const wanted = kinds.flatMap((kind) =>
       ["get", "update", "patch", "delete"].flatMap((verb) =>
         names.map((name) => `admissionregistration.k8s.io/${kind} ${verb} ${name}`),

@@ -6,22 +6,17 @@ import {
   ANNOTATION_STORAGE_ROOT,
   CRD_NAME,
   GROUP,
+  INSTANCE_POLICY_NAME,
   LABEL_HOST_NAMESPACE,
   PLURAL,
+  POD_POLICY_NAME,
+  SERVICE_POLICY_NAME,
+  VCLUSTER_POLICY_NAME,
   VERSION,
 } from "../../../schema/Names.ts"
 import type { KubeManifest } from "../../../services/Kubernetes/Kubernetes.ts"
 import { PRIORITY } from "./controlPlanePriority.ts"
 import { MANAGED_BY } from "./ownership.ts"
-
-/** Keeps `service/vcluster`: deleting it would make the garbage collector remove everything the vCluster synced. */
-export const POLICY_NAME = "platform-operator-protect-vcluster-service"
-/** What a pod in a host namespace may not ask for. */
-export const POD_POLICY_NAME = "platform-operator-restrict-instance-pods"
-/** Keeps instances that are annotated so, and the definition while there are instances: its binding is there for as long. */
-export const INSTANCE_POLICY_NAME = "platform-operator-protect-instances"
-/** What a Service in a host namespace may not ask for. */
-export const SERVICE_POLICY_NAME = "platform-operator-restrict-instance-services"
 
 /** The policy and its binding, of one name. */
 export type PolicyManifests = readonly [policy: KubeManifest, binding: KubeManifest]
@@ -66,7 +61,7 @@ const hostNamespaces = { matchLabels: { [LABEL_HOST_NAMESPACE]: "true" } }
  * would pass; a terminating namespace is exempt, or it could never be emptied (both seen on a real API server).
  */
 export const policyManifests = (operatorUser: string): PolicyManifests =>
-  made(POLICY_NAME, {
+  made(VCLUSTER_POLICY_NAME, {
     matchConstraints: matching(hostNamespaces, {
       apiGroups: [""],
       apiVersions: ["v1"],

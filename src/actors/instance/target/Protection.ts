@@ -1,5 +1,7 @@
 // Applies the admission policies, and the PriorityClass of control planes, and puts them back. One set for all instances.
+
 import { Clock, Context, Duration, Effect, Layer, Option, Ref } from "effect"
+import { INSTANCE_POLICY_NAME, POD_POLICY_NAME, SERVICE_POLICY_NAME } from "../../../schema/Names.ts"
 import {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
@@ -7,13 +9,10 @@ import {
 import { type KubeError, Kubernetes, type ResourceKind } from "../../../services/Kubernetes/Kubernetes.ts"
 import { Settings } from "../Settings.ts"
 import {
-  INSTANCE_POLICY_NAME,
   instancePolicyManifests,
-  POD_POLICY_NAME,
   type PolicyManifests,
   podPolicyManifests,
   policyManifests,
-  SERVICE_POLICY_NAME,
   servicePolicyManifests,
 } from "./AdmissionPolicies.ts"
 import { applyWhole } from "./applyWhole.ts"

@@ -1,14 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import {
-  INSTANCE_POLICY_NAME,
   instancePolicyManifests,
-  POD_POLICY_NAME,
-  POLICY_NAME,
   type PolicyManifests,
   podPolicyManifests,
   policyManifests,
-  SERVICE_POLICY_NAME,
   servicePolicyManifests,
 } from "../../../../src/actors/instance/target/AdmissionPolicies.ts"
 import {
@@ -16,7 +12,14 @@ import {
   priorityClassManifest,
 } from "../../../../src/actors/instance/target/controlPlanePriority.ts"
 import { hostNamespaceManifest } from "../../../../src/actors/instance/target/HostNamespace.ts"
-import { CRD_NAME, hostNamespace } from "../../../../src/schema/Names.ts"
+import {
+  CRD_NAME,
+  hostNamespace,
+  INSTANCE_POLICY_NAME,
+  POD_POLICY_NAME,
+  SERVICE_POLICY_NAME,
+  VCLUSTER_POLICY_NAME,
+} from "../../../../src/schema/Names.ts"
 import * as Kinds from "../../../../src/services/Kubernetes/Kinds.ts"
 import { type Asked, escapes, harmless, podSpec } from "../../../support/escapes.ts"
 import { refusal } from "../../../twins/kubernetes/refusal.ts"
@@ -54,7 +57,7 @@ describe("the admission policy", () => {
       for (const rule of spec.matchConstraints.resourceRules) assert.notProperty(rule, "resourceNames")
       assert.match(spec.validations[0]?.expression ?? "", /^oldObject\.metadata\.name != 'vcluster' \|\| /)
       assert.match(spec.validations[0]?.expression ?? "", /namespaceObject\.status\.phase == 'Terminating'/)
-      assert.deepInclude(binding.spec, { policyName: POLICY_NAME, validationActions: ["Deny"] })
+      assert.deepInclude(binding.spec, { policyName: VCLUSTER_POLICY_NAME, validationActions: ["Deny"] })
       assert.strictEqual(policy.metadata.name, binding.metadata.name)
     }),
   )

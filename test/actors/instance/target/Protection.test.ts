@@ -3,13 +3,9 @@ import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { type InstanceSettings, Settings } from "../../../../src/actors/instance/Settings.ts"
 import {
-  INSTANCE_POLICY_NAME,
   instancePolicyManifests,
-  POD_POLICY_NAME,
-  POLICY_NAME,
   podPolicyManifests,
   policyManifests,
-  SERVICE_POLICY_NAME,
   servicePolicyManifests,
 } from "../../../../src/actors/instance/target/AdmissionPolicies.ts"
 import {
@@ -18,6 +14,12 @@ import {
   priorityClassManifest,
 } from "../../../../src/actors/instance/target/controlPlanePriority.ts"
 import { Protection } from "../../../../src/actors/instance/target/Protection.ts"
+import {
+  INSTANCE_POLICY_NAME,
+  POD_POLICY_NAME,
+  SERVICE_POLICY_NAME,
+  VCLUSTER_POLICY_NAME,
+} from "../../../../src/schema/Names.ts"
 import {
   KubeError,
   type KubeManifest,
@@ -169,14 +171,14 @@ describe("the protection", () => {
     () =>
       Effect.gen(function* () {
         const forbidden = refused(403, "Forbidden")
-        const others = over(forbidden, {}, false, (name) => name !== POLICY_NAME)
+        const others = over(forbidden, {}, false, (name) => name !== VCLUSTER_POLICY_NAME)
         const state = yield* Effect.flatMap(Protection, ({ ensure }) => ensure).pipe(
           Effect.provide(others.layer),
         )
         assert.isTrue(state.installed)
         assert.deepStrictEqual(
           others.applied.map(({ metadata }) => metadata.name),
-          [POLICY_NAME, POLICY_NAME],
+          [VCLUSTER_POLICY_NAME, VCLUSTER_POLICY_NAME],
         )
         const error = yield* Effect.flatMap(Protection, ({ ensure }) => ensure).pipe(
           Effect.provide(over(forbidden).layer),
